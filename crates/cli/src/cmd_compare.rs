@@ -296,7 +296,7 @@ pub(crate) fn points(args: &CompareArgs, global: &Global) -> Result<Vec<Point>, 
     }
     // What the command line says comes last and holds.
     axes.extend(sets);
-    let first = global.seed.unwrap_or_else(|| file.run.count("seed"));
+    let first = global.seed.unwrap_or_else(|| file.run.seed);
     let seeds = sweep::seeds(args.seeds.as_deref(), first).map_err(Refusal::Sweep)?;
     sweep::points(&axes, &seeds).map_err(Refusal::Sweep)
 }
@@ -542,7 +542,7 @@ fn claim(dir: &Path, screen: &Screen) -> Result<Option<(RunFolder, bool)>, Refus
 
 fn make(scenario: Scenario, job: &Job, folder: &RunFolder) -> Result<Done, Refusal> {
     let output = Output {
-        hpcc_fct: scenario.output.flag("hpcc"),
+        hpcc_fct: scenario.output.hpcc,
         ..Output::default()
     };
     let assembled = scenario.assemble()?;

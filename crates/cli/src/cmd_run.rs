@@ -34,7 +34,7 @@ pub(crate) fn folder(scenario: &Scenario, global: &Global) -> PathBuf {
     let named = global
         .out
         .clone()
-        .or_else(|| scenario.output.opt_text("dir").map(PathBuf::from));
+        .or_else(|| scenario.output.dir.as_ref().map(PathBuf::from));
     named.unwrap_or_else(|| default_folder(scenario))
 }
 
@@ -49,10 +49,7 @@ pub(crate) fn default_folder(scenario: &Scenario) -> PathBuf {
 
 /// Threads of one run.
 pub(crate) fn threads(scenario: &Scenario, global: &Global) -> u16 {
-    let written = scenario.run.count("threads");
-    global
-        .jobs
-        .unwrap_or_else(|| u16::try_from(written).expect("the table bounds it"))
+    global.jobs.unwrap_or(scenario.run.threads)
 }
 
 /// The command that repeats a run anywhere.
@@ -200,7 +197,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global, screen: &Screen) -> i32 {
         None => None,
     };
     let output = Output {
-        hpcc_fct: scenario.output.flag("hpcc"),
+        hpcc_fct: scenario.output.hpcc,
         ..Output::default()
     };
     let threads = threads(&scenario, global);

@@ -137,10 +137,10 @@ fn execute(
 ) -> Result<(i32, String), (i32, String)> {
     let conditions = scenario.conditions().map_err(wrong)?;
     let output = Output {
-        hpcc_fct: scenario.output.flag("hpcc"),
+        hpcc_fct: scenario.output.hpcc,
         ..Output::default()
     };
-    let threads = threads.unwrap_or_else(|| written_threads(&scenario));
+    let threads = threads.unwrap_or(scenario.run.threads);
     let assembled = scenario.assemble().map_err(wrong)?;
     let who = format!("a process on {}, since {}", meta.host, meta.started);
     let folder = RunFolder::claim(out, &who).map_err(|error| (exit::IO, error.to_string()))?;
@@ -163,10 +163,6 @@ fn execute(
     report::write_run(&folder, &record, &summary, &verdicts, &meta, &output, None)
         .map_err(|error| (exit::IO, error.to_string()))?;
     Ok(verdict(&record, &verdicts))
-}
-
-fn written_threads(scenario: &Scenario) -> u16 {
-    u16::try_from(scenario.run.count("threads")).unwrap_or(u16::MAX)
 }
 
 fn verdict(record: &RunRecord, verdicts: &[Verdict]) -> (i32, String) {

@@ -5,7 +5,7 @@
 //! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
 //! turns what that tells into the rows of a `RunRecord`, beside the time of each message in an idle network (`ideal`).
 
-use crate::choice::{FctRule, Shape, Source};
+use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
@@ -16,8 +16,9 @@ use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
-use crate::section::Section;
+use crate::settings::{Output, Run, Shape, Source};
 use crate::traffic;
+use crate::typed::Settings;
 use crate::warnings;
 use crate::why::Traced;
 use model::intent::{CreditSpec, PortSpec, SwitchSpec};
@@ -134,42 +135,45 @@ impl Scenario {
         let at_topology = |message: String| {
             // "k = 5; ..." is about k; what names no key is about the whole.
             let named = message.split_once(" = ").map(|(key, _)| key.to_owned());
-            let key = named.filter(|key| self.topology.is_given(key));
+            let mut given = self.topology.section.given();
+            let key = named.filter(|key| given.any(|own| own == key));
             self.topology
+                .section
                 .problem(key.as_deref().unwrap_or("kind"), message)
         };
         let spec = network::spec(&self.topology)?;
         let size = spec.size();
         let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
-        memory::routable(&self.topology, size)?;
+        memory::routable(&self.topology.section, size)?;
         network::countable(&self.topology, size, network::longest_delay(&self.topology))?;
         let mut need = Need::of(size);
-        need.fits(&self.topology, limit)?;
+        need.fits(&self.topology.section, limit)?;
         for source in &self.workloads {
             need.messages = need
                 .messages
-                .saturating_add(memory::messages(source, &spec));
-            need.fits(source, limit)?;
+                .saturating_add(memory::messages(&source.kind, &spec));
+            need.fits(&source.section, limit)?;
         }
         let mut topology = spec.build().map_err(|e| at_topology(e.0))?;
-        network::uneven(&self.topology, self.run.count("seed"), &mut topology)?;
+        network::uneven(&self.topology, self.run.seed, &mut topology)?;
         let longest = topology.links.iter().map(|link| link.delay).max();
         network::countable(&self.topology, size, longest.unwrap_or(Span::ZERO))?;
         let routes = Arc::new(Routes::new(&topology, &[]));
         if let Some((a, b)) = routes.cut_off() {
             let name = |host: u32| &topology.node(NodeId(host)).name;
             let what = format!("no way leads from host {} to host {}", name(a), name(b));
-            let key = match self.topology.sort() {
-                Shape::File => "path",
+            let key = match self.topology.kind {
+                Shape::File(_) => "path",
                 _ => "kind",
             };
             errors.push(
                 self.topology
+                    .section
                     .problem(key, what)
                     .help("join the parts, or leave out what is cut off"),
             );
         }
-        let encap = network::encap(&self.run);
+        let encap = self.encap;
         let mut keep = |found: Vec<Diagnostic>| errors.extend(found);
         let mut traffic = traffic::build(&self, &spec, &topology, encap)
             .map_err(&mut keep)
@@ -214,19 +218,19 @@ impl Scenario {
             return Err(Errors(errors));
         }
         need.messages = traffic.messages.len() as u64;
-        need.fits(&self.workloads[0], limit)?;
+        need.fits(&self.workloads[0].section, limit)?;
         let (propagation_rtt, base_rtt, control_rtt) =
             network::round_trips(&topology, &routes, encap);
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
         let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
-        let every = self.output.span("every");
+        let every = self.output.every;
         let probes = Probes {
             every: (every > Span::ZERO).then_some(every),
             links,
-            flows: self.output.flag("flows"),
+            flows: self.output.flows,
             window: counted,
-            data_queues: self.output.flag("data_queues") && warnings::data_queues(&self).is_none(),
-            memory: self.output.flag("memory"),
+            data_queues: self.output.data_queues && warnings::data_queues(&self).is_none(),
+            memory: self.output.memory,
             accepted: ends_early(&self.run) || traffic.messages.iter().any(is_timed),
         };
         let legacy = Legacy::of(&self).expect("asked for every port");
@@ -280,12 +284,14 @@ impl Scenario {
 }
 
 /// When ports are counted apart.
-fn window_of(output: &Section) -> Result<Option<Range<Time>>, Vec<Diagnostic>> {
-    match output.opt_spans("window").as_deref() {
+fn window_of(output: &Settings<Output>) -> Result<Option<Range<Time>>, Vec<Diagnostic>> {
+    match output.window.as_deref() {
         None => Ok(None),
         Some(&[from, until]) if from < until => Ok(Some(Time(from.0)..Time(until.0))),
         Some(_) => {
-            let wrong = output.problem("window", "a window has a beginning and a later end");
+            let wrong = output
+                .section
+                .problem("window", "a window has a beginning and a later end");
             Err(vec![wrong.help("write it like [\"100ms\", \"300ms\"]")])
         }
     }
@@ -293,13 +299,14 @@ fn window_of(output: &Section) -> Result<Option<Range<Time>>, Vec<Diagnostic>> {
 
 fn probe_links(scenario: &Scenario, topology: &Topology) -> Result<Vec<LinkId>, Vec<Diagnostic>> {
     let mut links = Vec::new();
-    for pattern in scenario.output.opt_texts("ports").unwrap_or_default() {
-        match network::links(topology, &pattern) {
+    for pattern in scenario.output.ports.iter().flatten() {
+        match network::links(topology, pattern) {
             Ok(found) => links.extend(found),
             Err(why) => {
                 return Err(vec![
                     scenario
                         .output
+                        .section
                         .problem("ports", why)
                         .help("write it like \"tor0 -> h3\""),
                 ]);
@@ -315,14 +322,11 @@ impl Assembled {
     /// When the run ends at the latest.
     pub fn until(&self) -> Time {
         let run = &self.scenario.run;
-        let limit = Time(run.span("until").0);
-        match (run.opt_span("window"), run.opt_span("drain")) {
-            (Some(window), Some(drain)) => limit.min(
-                Time::ZERO
-                    .after(run.span("warmup"))
-                    .after(window)
-                    .after(drain),
-            ),
+        let limit = Time(run.until.0);
+        match (run.window, run.drain) {
+            (Some(window), Some(drain)) => {
+                limit.min(Time::ZERO.after(run.warmup).after(window).after(drain))
+            }
             _ => limit,
         }
     }
@@ -330,11 +334,8 @@ impl Assembled {
     /// Messages that start in here count.
     pub fn window(&self) -> Range<Time> {
         let run = &self.scenario.run;
-        let start = Time(run.span("warmup").0);
-        start
-            ..run
-                .opt_span("window")
-                .map_or(Time::NEVER, |w| start.after(w))
+        let start = Time(run.warmup.0);
+        start..run.window.map_or(Time::NEVER, |w| start.after(w))
     }
 
     /// Rate of the fastest host link.
@@ -350,9 +351,11 @@ impl Assembled {
 
     /// What the first workload draws its sizes from, if it does.
     pub fn sizes(&self) -> Option<SizeDist> {
-        let section = self.scenario.workloads.first()?;
-        let drawn = section.sort::<Source>().has_load();
-        drawn.then(|| traffic::distribution(section).ok()).flatten()
+        let source = self.scenario.workloads.first()?;
+        match &source.kind {
+            Source::Random(of) => traffic::distribution(&source.section, of).ok(),
+            _ => None,
+        }
     }
 
     /// Runs it.
@@ -384,7 +387,7 @@ impl Assembled {
         let make = |config: &EndpointConfig| self.endpoint(config);
         let setup = self.setup(&make, threads);
         let mut collector = Collector::new(self, until, &ideal, watch);
-        let refused = |e: sim::SetupError| self.scenario.topology.problem("kind", e.0);
+        let refused = |e: sim::SetupError| self.scenario.topology.section.problem("kind", e.0);
         let (mut outcome, trace) = match wanted {
             None => (sim::run(&setup, &mut collector).map_err(refused)?, None),
             Some(wanted) => {
@@ -474,7 +477,7 @@ impl Assembled {
             traffic: self.traffic.clone(),
             ports: self.ports.clone(),
             routes: Arc::clone(&self.routes),
-            host_queues: self.scenario.switch.flag("host_queue"),
+            host_queues: self.scenario.switch.host_queue,
             make,
             encap: self.encap,
             base_rtt: self.base_rtt,
@@ -490,7 +493,7 @@ impl Assembled {
             carries,
             faults: self.faults.clone(),
             probes: self.probes.clone(),
-            seed: self.scenario.run.count("seed"),
+            seed: self.scenario.run.seed,
             until: self.until(),
             threads,
             pass: true,
@@ -533,7 +536,7 @@ impl Assembled {
             scenario: self.scenario.name.clone(),
             title: self.title.clone(),
             transport: self.scenario.protocol.name().to_owned(),
-            seed: self.scenario.run.count("seed"),
+            seed: self.scenario.run.seed,
             fingerprint: outcome.fingerprint,
             messages_hash: self.traffic.hash(),
             settings: Vec::new(),
@@ -581,7 +584,7 @@ impl Assembled {
 
     /// A row per message, as it ended.
     fn flow_rows(&self, outcome: &Outcome, ideal: &[Span]) -> Vec<FlowRow> {
-        let compat = self.scenario.run.choice::<FctRule>("fct") == FctRule::XpassCompat;
+        let compat = self.scenario.run.fct == FctRule::XpassCompat;
         let received = self.received(outcome);
         let of = |(message, result): (u32, &sim::MessageResult)| {
             let base = row(self, message, ideal);
@@ -732,8 +735,8 @@ impl Assembled {
 }
 
 /// Whether the scenario says when its run ends.
-fn ends_early(run: &Section) -> bool {
-    !run.is_default("until") || run.opt_span("drain").is_some()
+fn ends_early(run: &Run) -> bool {
+    !run.until.is_default || run.drain.is_some()
 }
 
 /// What has no end of its own ends with the run: how long that took says nothing.

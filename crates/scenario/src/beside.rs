@@ -1,6 +1,6 @@
 //! Transports of a scenario: those beside the run's own, what ports ask of hosts, and where parameters are written.
 
-use crate::choice::DropProfile;
+use crate::choice::{Choice, DropProfile};
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::fields;
 use crate::resolve::Reader;
@@ -93,7 +93,10 @@ impl Reader<'_> {
         parameters: &mut Table,
     ) {
         const KEY: &str = "drop_by";
-        let (name, origin) = (switch.text(SELECTIVE_DROP), switch.origin(SELECTIVE_DROP));
+        let (profile, origin) = (
+            switch.value::<DropProfile>(SELECTIVE_DROP),
+            switch.origin(SELECTIVE_DROP),
+        );
         let problem = |text: String| Diagnostic::at(origin, text);
         if !known.contains(&KEY) {
             let text = format!("{} has ports drop no class first", protocol.name());
@@ -101,7 +104,7 @@ impl Reader<'_> {
                 .push(problem(text).help("remove selective_drop, or choose a transport that does"));
             return;
         }
-        let tells = match switch.choice(SELECTIVE_DROP) {
+        let tells = match profile {
             DropProfile::RedEcn => "ecn",
             DropProfile::Wred => "class",
         };
@@ -110,7 +113,10 @@ impl Reader<'_> {
             Some(_) | None => None,
         };
         if let Some(said) = said.filter(|said| said != tells) {
-            let text = format!("selective_drop = \"{name}\" contradicts {KEY} = \"{said}\"");
+            let text = format!(
+                "selective_drop = \"{}\" contradicts {KEY} = \"{said}\"",
+                profile.word()
+            );
             self.errors.push(problem(text).help("remove one of them"));
             return;
         }

@@ -28,11 +28,14 @@ pub struct Case {
 pub(crate) fn of(sections: &[Section], errors: &mut Vec<Diagnostic>) -> Vec<CasesOf> {
     let mut found: Vec<CasesOf> = Vec::new();
     for section in sections {
-        let (Some(of), Some(name)) = (section.opt_text("of"), section.opt_text("name")) else {
+        let (Some::<String>(of), Some::<String>(name)) =
+            (section.value("of"), section.value("name"))
+        else {
             // Their absence is said already.
             continue;
         };
-        let sets = section.opt_texts("set").unwrap_or_default();
+        let sets: Option<Vec<String>> = section.value("set");
+        let sets = sets.unwrap_or_default();
         if let Some(set) = sets.iter().find(|set| !is_setting(set)) {
             errors.push(
                 section

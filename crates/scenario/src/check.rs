@@ -4,8 +4,9 @@ use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
 use crate::lone::{self, Lone};
 use crate::memory::{self, Need};
-use crate::section::Section;
+use crate::settings::{Source, Workload};
 use crate::traffic;
+use crate::typed::Settings;
 use crate::vain::Vain;
 use model::intent::{
     CreditCount, CreditSpec, DropBy, Limit, Memory, Over, PortSpec, QueueSpec, Share,
@@ -368,17 +369,20 @@ impl Assembled {
 }
 
 /// What `largest` cuts off a distribution, if it cuts anything.
-fn cut(section: &Section) -> Option<Figure> {
-    let largest = section.opt_bytes("largest")?;
+fn cut(source: &Settings<Workload>) -> Option<Figure> {
+    let Source::Random(of) = &source.kind else {
+        return None;
+    };
+    let largest = of.largest?;
     let (whole, cut) = (
-        traffic::uncut(section).ok()?,
-        traffic::distribution(section).ok()?,
+        traffic::uncut(&source.section, of).ok()?,
+        traffic::distribution(&source.section, of).ok()?,
     );
     let messages = 1.0 - whole.share_at_most(largest.0);
     (messages > 0.0).then(|| {
         let bytes = 1.0 - cut.mean() / whole.mean();
         figure(
-            format!("{} cut", section.text("sizes")),
+            format!("{} cut", of.sizes.name),
             format!(
                 "{} of the messages, to {}; their ends are {} of the bytes",
                 human::percent(messages),

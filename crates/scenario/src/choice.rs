@@ -1,6 +1,7 @@
 //! Settings that are one of a few words: each is a type, whose words stand here alone. The table of fields lists
 //! them, a section reads them, and whoever uses one matches it, so that no word is compared anywhere else.
 
+use crate::typed::one_of_words;
 use model::Class;
 use model::intent::{CreditCount, DropBy, DropMeasure, MarkAt};
 use topology::PortOrder;
@@ -15,6 +16,16 @@ pub(crate) trait Choice: Sized + 'static {
     fn of(word: &str) -> Option<Self> {
         let mut all = Self::all().into_iter();
         all.find(|(own, _)| *own == word).map(|(_, choice)| choice)
+    }
+
+    /// Its own word.
+    fn word(&self) -> &'static str
+    where
+        Self: PartialEq,
+    {
+        let mut all = Self::all().into_iter();
+        let own = all.find(|(_, choice)| choice == self);
+        own.expect("every choice has a word").0
     }
 }
 
@@ -34,6 +45,7 @@ macro_rules! choices {
                 vec![$(($word, Self::$choice)),+]
             }
         }
+        one_of_words!($name);
     )+};
 }
 
@@ -45,12 +57,13 @@ macro_rules! words_of {
                 vec![$(($word, $choice)),+]
             }
         }
+        one_of_words!($type);
     )+};
 }
 
 choices! {
     /// Kinds of `[topology]`.
-    Shape {
+    ShapeOf {
         Star = "star",
         Dumbbell = "dumbbell",
         ParkingLot = "parking-lot",
@@ -63,7 +76,7 @@ choices! {
     /// How the file of a topology is written.
     TopologyFormat { Hpcc = "hpcc", Htsim = "htsim", Graphml = "graphml", NodeLink = "node-link" }
     /// Kinds of `[[workload]]`.
-    Source {
+    SourceOf {
         Random = "random",
         Incast = "incast",
         IncastRr = "incast-rr",
@@ -124,10 +137,4 @@ impl Choice for Class {
         named.collect()
     }
 }
-
-impl Source {
-    /// Whether messages come at random times, at a load.
-    pub(crate) fn has_load(self) -> bool {
-        matches!(self, Self::Random | Self::Bursts)
-    }
-}
+one_of_words!(Class);

@@ -3,7 +3,9 @@
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::resolve::{Reader, Scenario, quoted};
 use crate::section::Section;
+use crate::settings::Switch;
 use crate::tree::Table;
+use crate::typed::Settings;
 use crate::value::Value;
 use model::intent::{Memory, PortSpec};
 use model::{Encap, Rng, stream};
@@ -37,7 +39,7 @@ impl Reader<'_> {
     /// be used.
     #[allow(clippy::option_option, reason = "a switch may have none")]
     pub(crate) fn control(&mut self, switch: &mut Section) -> Option<Option<Controlled>> {
-        let Some(name) = switch.opt_text(CONTROL) else {
+        let Some(name) = switch.value::<Option<String>>(CONTROL) else {
             return Some(None);
         };
         if name == NO_CONTROL {
@@ -90,7 +92,7 @@ impl Controls {
             of,
             memory,
             frame: encap.wire_max().into(),
-            seed: scenario.run.count("seed"),
+            seed: scenario.run.seed,
             ports: ports.to_vec(),
         })
     }
@@ -132,7 +134,11 @@ impl Controls {
     ///
     /// # Errors
     /// The switch, what it lacks, and the nearest that works.
-    pub(crate) fn suits(&self, switch: &Section, topology: &Topology) -> Result<(), Diagnostic> {
+    pub(crate) fn suits(
+        &self,
+        switch: &Settings<Switch>,
+        topology: &Topology,
+    ) -> Result<(), Diagnostic> {
         let switches = (0..).map(NodeId).zip(&topology.nodes);
         let switches = switches.filter(|(_, node)| node.kind == NodeKind::Switch);
         let mut refused: Option<(Refusal, Bytes, &str)> = None;
@@ -155,10 +161,11 @@ impl Controls {
         };
         let name = self.of.kind.name();
         let key = match refusal.place {
-            MEMORY if switch.given().any(|key| key == "shared_buffer") => "shared_buffer",
+            MEMORY if switch.shared_buffer.is_given => "shared_buffer",
             _ => CONTROL,
         };
         Err(switch
+            .section
             .problem(key, format!("{name} cannot work at {node}"))
             .label(match refusal.place {
                 "switch.flow_control" => format!("it {}", refusal.reason),

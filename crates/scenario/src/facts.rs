@@ -1,11 +1,12 @@
 //! What the transports of a run are told before it begins, and what they say to that.
 
 use crate::beside::Written;
-use crate::choice::Source;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Scenario;
 use crate::section::Section;
+use crate::settings::{Source, Workload};
 use crate::traffic;
+use crate::typed::Settings;
 use model::intent::{PortSpec, SwitchSpec};
 use model::{Encap, Facts, HostId, Net, SizeList, Sizes};
 use std::cell::OnceCell;
@@ -226,11 +227,11 @@ impl Scenario {
     /// The table of that name, of those that say what ports and switches do.
     fn switch_section(&self, name: &str) -> Option<&Section> {
         let all = [
-            &self.switch,
-            &self.credit,
-            &self.mark,
-            &self.drop,
-            &self.legacy,
+            &self.switch.section,
+            &self.credit.section,
+            &self.mark.section,
+            &self.drop.section,
+            &self.legacy.section,
         ];
         all.into_iter().find(|section| section.name() == name)
     }
@@ -266,32 +267,34 @@ impl Scenario {
     /// Something wrong with the transport of `lane`, where it is named.
     fn about(&self, lane: u8, what: String) -> Diagnostic {
         match self.sources_of(lane).next() {
-            Some(source) if lane > 0 => source.problem("transport", what),
+            Some(source) if lane > 0 => source.section.problem("transport", what),
             _ => self.transport.problem("kind", what),
         }
     }
 
     /// The sources of messages that the transport of `lane` sends.
-    fn sources_of(&self, lane: u8) -> impl Iterator<Item = &Section> {
+    fn sources_of(&self, lane: u8) -> impl Iterator<Item = &Settings<Workload>> {
         self.workloads
             .iter()
             .filter(move |source| traffic::lane(self, source) == lane)
     }
 
     /// The only source of a lane, if it is.
-    fn only_source(&self, lane: u8) -> Option<&Section> {
+    fn only_source(&self, lane: u8) -> Option<&Settings<Workload>> {
         let mut sources = self.sources_of(lane);
         sources.next().filter(|_| sources.next().is_none())
     }
 
     /// The distribution that all messages of the transport are drawn from, where there is one.
     fn drawn_sizes(&self, lane: u8) -> Option<SizeDist> {
-        let drawn = self.only_source(lane);
-        let drawn = drawn.filter(|source| source.sort::<Source>() == Source::Random)?;
-        traffic::distribution(drawn).ok()
+        let source = self.only_source(lane)?;
+        match &source.kind {
+            Source::Random(of) => traffic::distribution(&source.section, of).ok(),
+            _ => None,
+        }
     }
 
     fn load_of(&self, lane: u8) -> Option<f64> {
-        self.only_source(lane)?.opt_number("load")
+        self.only_source(lane)?.kind.load()
     }
 }

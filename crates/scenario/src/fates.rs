@@ -56,8 +56,8 @@ impl Assembled {
             at: Time(early.0),
             accepted: 0,
         };
-        let again =
-            sim::run(&setup, &mut look).map_err(|e| self.scenario.topology.problem("kind", e.0))?;
+        let again = sim::run(&setup, &mut look)
+            .map_err(|e| self.scenario.topology.section.problem("kind", e.0))?;
         let still = !again.interrupted
             && look.accepted == again.accepted.values().sum::<u64>()
             && self.waits_since(outcome, ideal, look.at);

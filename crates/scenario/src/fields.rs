@@ -2,7 +2,7 @@
 
 use crate::choice::{
     BalanceOf, DropProfile, FaultOf, FctRule, GapsOf, Headers, LeaveOf, LegacyQueue, PacingOf,
-    Shape, Source, TopologyFormat, TraceFormat, words,
+    ShapeOf, SourceOf, TopologyFormat, TraceFormat, words,
 };
 use crate::value::Type;
 use model::Class;
@@ -126,7 +126,7 @@ pub static TABLES: &[TableDef] = &[
         repeated: false,
         meaning: "Hosts, switches and cables.",
         fields: &[
-            Field::new("kind", Word(words::<Shape>), Is("\"leaf-spine\""), "The shape of the network."),
+            Field::new("kind", Word(words::<ShapeOf>), Is("\"leaf-spine\""), "The shape of the network."),
             Field::new("hosts", Count(2, 1 << 20), Is("16"), "Number of hosts.").of(&["star"]),
             Field::new("pairs", Count(1, 1 << 23), Is("2"), "Hosts on each side; host i on the left faces host pairs + i.").of(&["dumbbell"]),
             Field::new("bottlenecks", Count(1, 1 << 20), Is("2"), "Links in the row.").of(&["parking-lot"]),
@@ -333,7 +333,7 @@ const TIMED: &[&str] = &[
 ];
 
 static WORKLOAD: &[Field] = &[
-    Field::new("kind", Word(words::<Source>), Required, "Who sends to whom."),
+    Field::new("kind", Word(words::<SourceOf>), Required, "Who sends to whom."),
     Field::new("transport", Transport, Unset("the run's, transport.kind"), "How these messages are sent: another transport beside the run's own, on the same hosts.")
         .effect("[switch.legacy] says what ports do with its packets; its parameters stand in [transport.<kind>]."),
     Field::new("tag", Text, Unset("the kind"), "Name of these messages in tables.").of(TAGGED),

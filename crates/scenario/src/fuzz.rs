@@ -36,8 +36,8 @@ impl Promise {
         let plain = asked.protocol.name() == EXPRESSPASS.name()
             && has_default_parameters(run)
             && one_way
-            && asked.switch.opt_bytes("shared_buffer").is_none()
-            && !asked.credit.any_given()
+            && asked.switch.shared_buffer.is_none()
+            && !asked.credit.section.any_given()
             && run.faults.is_empty();
         // Requests and stops of every message may meet on top of what credits released.
         let control = 2 * u64::from(run.encap.frame_min) * run.traffic.messages.len() as u64;
@@ -175,7 +175,7 @@ pub fn disagreements(run: &Assembled, record: &RunRecord, threads: u16) -> Vec<S
     // The slow ways of a switch, which must change nothing.
     (setup.ordered, setup.pass) = (threads.is_multiple_of(2), !threads.is_multiple_of(3));
     // A trace, too.
-    let seed = run.scenario.run.count("seed");
+    let seed = run.scenario.run.seed;
     let wanted = triggers::traced(&run.traffic, seed, record.end);
     let whole = wanted.as_ref().is_some_and(|wanted| wanted.conns.is_none());
     let (mut slow, mut fast) = (Samples::default(), Samples::default());

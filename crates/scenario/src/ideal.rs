@@ -7,10 +7,9 @@
 //! the order alone: where each packet may take another way, the last frame may overtake those before it.
 
 use crate::assemble::Assembled;
-use crate::network;
+use crate::choice::BalanceOf;
 use crate::resolve::Scenario;
 use model::Encap;
-use model::intent::Balance;
 use topology::{ShortestWays, Stage};
 use units::{Bytes, Span};
 
@@ -57,7 +56,7 @@ impl<'a> Ideal<'a> {
 impl Scenario {
     /// By transport, the run's own first: whether packets of one message may take several ways.
     pub(crate) fn spreads(&self) -> Vec<bool> {
-        let balanced = network::switch(&self.switch).balance != Balance::Flow;
+        let balanced = self.switch.balance != BalanceOf::Flow;
         let beside = self.beside.iter().map(|beside| &beside.factory);
         let all = std::iter::once(&self.factory).chain(beside);
         all.map(|factory| balanced || factory.sprays()).collect()

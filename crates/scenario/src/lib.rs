@@ -31,12 +31,14 @@ mod resolve;
 mod resolved;
 mod schema;
 mod section;
+mod settings;
 mod stops;
 #[cfg(test)]
 mod tests;
 mod thresholds;
 mod traffic;
 mod tree;
+mod typed;
 mod vain;
 mod value;
 mod warnings;
@@ -55,5 +57,7 @@ pub use resolve::{Request, Scenario, load, load_files, load_text, load_text_with
 pub use resolved::hash;
 pub use schema::{data, explain, json_schema, known_names, markdown};
 pub use section::Section;
+pub use settings::{Credit, Drop, Fault, Legacy, Mark, Output, Run, Switch, Topology, Workload};
+pub use typed::Settings;
 pub use value::{Room, Type, Value};
 pub use why::{EVENTS_MAX, HOPS_AGAIN_MAX, HOPS_KEPT_MAX, Traced};

@@ -224,8 +224,9 @@ fn text(run: &Assembled, lane: u8, message: Single, closely: bool) -> String {
         let key = crate::schema::toml_key(name);
         let parameters = scenario.factory_of(lane).resolved();
         write(format!("transport.{key}"), parameters, &[]);
-        write("switch".into(), scenario.switch.toml(), &[]);
-        for section in [&scenario.credit, &scenario.mark, &scenario.drop] {
+        write("switch".into(), scenario.switch.section.toml(), &[]);
+        let (credit, mark, drop) = (&scenario.credit, &scenario.mark, &scenario.drop);
+        for section in [&credit.section, &mark.section, &drop.section] {
             write(section.name().to_owned(), section.toml(), &[]);
         }
         if let Some(chosen) = &scenario.control {
@@ -233,7 +234,7 @@ fn text(run: &Assembled, lane: u8, message: Single, closely: bool) -> String {
             write(format!("switch.{key}"), chosen.factory.resolved(), &[]);
         }
     }
-    let mut table = scenario.run.toml();
+    let mut table = scenario.run.section.toml();
     table.insert("until".into(), format!("{}ps", until.0).into());
     write(
         "run".into(),

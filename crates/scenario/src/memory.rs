@@ -1,8 +1,8 @@
 //! How much memory a run takes, told before it is taken.
 
-use crate::choice::Source;
 use crate::diagnostic::Diagnostic;
 use crate::section::Section;
+use crate::settings::Source;
 use results::human;
 use topology::{ROUTES_MAX, Size, Spec};
 use units::{Bytes, Span};
@@ -123,21 +123,18 @@ fn largest(section: &Section) -> (&'static str, String) {
 }
 
 /// Messages that a source will make, where that follows from its counts alone.
-pub(crate) fn messages(section: &Section, spec: &Spec) -> u64 {
+pub(crate) fn messages(source: &Source, spec: &Spec) -> u64 {
     let hosts = spec.size().hosts;
-    let count = |key| section.opt_count(key);
-    let rounds = |of: u64| of.saturating_mul(count("rounds").unwrap_or(1));
-    match section.sort() {
-        Source::Random => count("messages").unwrap_or(0),
-        Source::Incast | Source::Bursts => rounds(section.count("senders")),
-        Source::IncastRr => rounds(section.count("senders").saturating_mul(2)),
-        Source::Permutation => hosts,
-        Source::Shuffle | Source::AllToAll => {
-            let tasks = count("tasks").unwrap_or(1);
-            let pairs = hosts.saturating_mul(hosts.saturating_sub(1));
-            pairs.saturating_mul(tasks.saturating_mul(tasks))
-        }
-        Source::LongFlows | Source::Trace => 0, // counted when they are there
+    let pairs = hosts.saturating_mul(hosts.saturating_sub(1));
+    match source {
+        Source::Random(of) => of.messages.unwrap_or(0),
+        Source::Incast(of) => u64::from(of.senders) * u64::from(of.rounds.unwrap_or(1)),
+        Source::Bursts(of) => u64::from(of.senders).saturating_mul(of.rounds.unwrap_or(1)),
+        Source::IncastRr(of) => 2 * u64::from(of.senders) * u64::from(of.rounds),
+        Source::Permutation(_) => hosts,
+        Source::Shuffle(of) => pairs.saturating_mul(u64::from(of.tasks).pow(2)),
+        Source::AllToAll(_) => pairs,
+        Source::LongFlows(_) | Source::Trace(_) => 0, // counted when they are there
     }
 }
 

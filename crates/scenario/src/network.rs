@@ -7,10 +7,13 @@
 mod graph;
 pub(crate) mod legacy;
 
-use crate::choice::{BalanceOf, FaultOf, Headers, Shape};
+use crate::choice::{BalanceOf, Headers};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
-use crate::section::Section;
+use crate::section::{Named, Section};
+use crate::settings::{self, Shape, Switch};
+use crate::typed::Settings;
+use crate::value::Room;
 use model::intent::{
     Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
     SwitchSpec,
@@ -23,8 +26,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use topology::{
-    Dumbbell, FatTree, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Size, Spec, Star, ThreeTier,
-    Topology,
+    Dumbbell, FatTree, Graph, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Size, Spec, Star,
+    ThreeTier, Topology,
 };
 use transports::Fabric;
 use units::{Bytes, Rate, Span, Time};
@@ -35,20 +38,15 @@ use units::{Bytes, Rate, Span, Time};
 /// What is wrong with `run.mtu`.
 pub(crate) fn encap_of(run: &Section) -> Result<Encap, Diagnostic> {
     // What cannot be read has no value, and has been complained about.
-    let headers = match run.opt_choice("encap") {
+    let headers = match run.value("encap") {
         Some(Headers::Udp) => Encap::UDP,
         Some(Headers::Paper) | None => Encap::PAPER,
     };
-    let Some(mtu) = run.opt_bytes("mtu") else {
+    let Some(mtu) = run.value::<Option<Bytes>>("mtu") else {
         return Ok(headers);
     };
     let sized = headers.with_mtu(mtu.get());
     sized.map_err(|why| run.problem("mtu", "run.mtu cannot be used").label(why))
-}
-
-/// The same of a scenario that was read.
-pub(crate) fn encap(run: &Section) -> Encap {
-    encap_of(run).expect("checked when the scenario was read")
 }
 
 /// Full frames that may wait in a port where nobody says anything. [xpass artefact, large-scale-fattree.tcl]
@@ -64,7 +62,7 @@ pub(crate) fn buffer(encap: Encap) -> Bytes {
 const WAYS: u64 = 128;
 
 /// Keys of the delays of cables, and of what a host adds to its own.
-const DELAYS: [&str; 7] = [
+pub(crate) const DELAYS: [&str; 7] = [
     "host_extra_delay",
     "host_delay_spread",
     "host_delay",
@@ -75,25 +73,30 @@ const DELAYS: [&str; 7] = [
 ];
 
 /// The most that a link's delay can be by what `[topology]` says.
-pub(crate) fn longest_delay(section: &Section) -> Span {
-    let span = |key| section.has(key).then(|| section.opt_span(key)).flatten();
+pub(crate) fn longest_delay(said: &Settings<settings::Topology>) -> Span {
+    let span = |key| said.section.value::<Option<Span>>(key);
     let [extra, spread, cables @ ..] = DELAYS.map(|key| span(key).unwrap_or(Span::ZERO).0);
     let longest = cables.into_iter().fold(0, u64::max);
     Span(longest.saturating_add(extra).saturating_add(spread))
 }
 
 /// Refuses links so long that times over them could not be counted.
-pub(crate) fn countable(section: &Section, size: Size, longest: Span) -> Result<(), Diagnostic> {
+pub(crate) fn countable(
+    said: &Settings<settings::Topology>,
+    size: Size,
+    longest: Span,
+) -> Result<(), Diagnostic> {
+    let section = &said.section;
     let links = size.switches.saturating_add(1);
     let most = u64::MAX / WAYS / links;
     if longest.0 <= most {
         return Ok(());
     }
     let given = DELAYS.into_iter().filter(|key| section.is_given(key));
-    let key = match section.sort() {
-        Shape::File => "path",
+    let key = match said.kind {
+        Shape::File(_) => "path",
         _ => given
-            .max_by_key(|key| section.opt_span(key))
+            .max_by_key(|key| section.value::<Option<Span>>(key))
             .unwrap_or("kind"),
     };
     let what = format!(
@@ -108,17 +111,17 @@ pub(crate) fn countable(section: &Section, size: Size, longest: Span) -> Result<
 
 /// Makes links differ that the fabric has alike: `slow`, and by chance `host_delay_spread`.
 pub(crate) fn uneven(
-    section: &Section,
+    said: &Settings<settings::Topology>,
     seed: u64,
     topology: &mut Topology,
 ) -> Result<(), Diagnostic> {
-    spread(section, seed, topology);
-    slow(section, topology)
+    spread(said.host_delay_spread, seed, topology);
+    slow(said, topology)
 }
 
 /// Makes each host's cable longer by what chance says, up to `host_delay_spread`. A host's first link draws.
-fn spread(section: &Section, seed: u64, topology: &mut Topology) {
-    let Some(Span(most)) = section.opt_span("host_delay_spread") else {
+fn spread(spread: Option<Span>, seed: u64, topology: &mut Topology) {
+    let Some(Span(most)) = spread else {
         return;
     };
     let hosts = &topology.nodes[..topology.hosts as usize];
@@ -134,83 +137,82 @@ fn spread(section: &Section, seed: u64, topology: &mut Topology) {
 }
 
 /// The fabric that `[topology]` describes.
-pub(crate) fn spec(section: &Section) -> Result<Spec, Diagnostic> {
-    let n = |key| section.count32(key);
-    let rate = |key| section.rate(key);
-    let delay = |key| section.span(key);
-    let host_extra_delay = delay("host_extra_delay");
-    Ok(match section.sort() {
-        Shape::Star => Spec::Star(Star {
-            hosts: n("hosts"),
-            rate: rate("host_rate"),
-            delay: delay("host_delay"),
+pub(crate) fn spec(said: &Settings<settings::Topology>) -> Result<Spec, Diagnostic> {
+    let host_extra_delay = said.host_extra_delay;
+    Ok(match &said.kind {
+        Shape::Star(of) => Spec::Star(Star {
+            hosts: of.hosts,
+            rate: of.host_rate,
+            delay: of.host_delay,
             host_extra_delay,
         }),
-        Shape::Dumbbell => Spec::Dumbbell(Dumbbell {
-            pairs: n("pairs"),
-            host_rate: rate("host_rate"),
-            first_rate: section
-                .opt_rate("first_rate")
-                .unwrap_or_else(|| rate("host_rate")),
-            bottleneck_rate: rate("bottleneck_rate"),
-            host_delay: delay("host_delay"),
-            bottleneck_delay: delay("bottleneck_delay"),
+        Shape::Dumbbell(of) => Spec::Dumbbell(Dumbbell {
+            pairs: of.pairs,
+            host_rate: of.host_rate,
+            first_rate: of.first_rate.unwrap_or(of.host_rate),
+            bottleneck_rate: of.bottleneck_rate,
+            host_delay: of.host_delay,
+            bottleneck_delay: of.bottleneck_delay,
             host_extra_delay,
         }),
-        Shape::ParkingLot => Spec::ParkingLot(ParkingLot {
-            bottlenecks: n("bottlenecks"),
-            shared_hosts: section.flag("shared_hosts"),
-            host_rate: rate("host_rate"),
-            bottleneck_rate: rate("bottleneck_rate"),
-            host_delay: delay("host_delay"),
-            bottleneck_delay: delay("bottleneck_delay"),
+        Shape::ParkingLot(of) => Spec::ParkingLot(ParkingLot {
+            bottlenecks: of.bottlenecks,
+            shared_hosts: of.shared_hosts,
+            host_rate: of.host_rate,
+            bottleneck_rate: of.bottleneck_rate,
+            host_delay: of.host_delay,
+            bottleneck_delay: of.bottleneck_delay,
             host_extra_delay,
         }),
-        Shape::MultiBottleneck => Spec::MultiBottleneck(MultiBottleneck {
-            flows: n("flows"),
-            rate: rate("host_rate"),
-            delay: delay("host_delay"),
+        Shape::MultiBottleneck(of) => Spec::MultiBottleneck(MultiBottleneck {
+            flows: of.flows,
+            rate: of.host_rate,
+            delay: of.host_delay,
             host_extra_delay,
         }),
-        Shape::LeafSpine => Spec::LeafSpine(LeafSpine {
-            leaves: n("leaves"),
-            spines: n("spines"),
-            hosts_per_leaf: n("hosts_per_leaf"),
-            host_rate: rate("host_rate"),
-            uplink_rate: rate("uplink_rate"),
-            host_delay: delay("host_delay"),
-            uplink_delay: delay("uplink_delay"),
+        Shape::LeafSpine(of) => Spec::LeafSpine(LeafSpine {
+            leaves: of.leaves,
+            spines: of.spines,
+            hosts_per_leaf: of.hosts_per_leaf,
+            host_rate: of.host_rate,
+            uplink_rate: of.uplink_rate,
+            host_delay: of.host_delay,
+            uplink_delay: of.uplink_delay,
             host_extra_delay,
         }),
-        Shape::FatTree => Spec::FatTree(FatTree {
-            k: n("k"),
-            hosts_per_edge: section.opt_count32("hosts_per_edge"),
-            rate: rate("host_rate"),
-            delay: delay("host_delay"),
+        Shape::FatTree(of) => Spec::FatTree(FatTree {
+            k: of.k,
+            hosts_per_edge: of.hosts_per_edge,
+            rate: of.host_rate,
+            delay: of.host_delay,
             host_extra_delay,
         }),
-        Shape::ThreeTier => Spec::ThreeTier(ThreeTier {
-            pods: n("pods"),
-            tors: n("tors"),
-            aggs: n("aggs"),
-            cores: n("cores"),
-            hosts_per_tor: n("hosts_per_tor"),
-            host_rate: rate("host_rate"),
-            tor_rate: rate("tor_rate"),
-            agg_rate: rate("agg_rate"),
-            host_delay: delay("host_delay"),
-            tor_delay: delay("tor_delay"),
-            agg_delay: delay("agg_delay"),
+        Shape::ThreeTier(of) => Spec::ThreeTier(ThreeTier {
+            pods: of.pods,
+            tors: of.tors,
+            aggs: of.aggs,
+            cores: of.cores,
+            hosts_per_tor: of.hosts_per_tor,
+            host_rate: of.host_rate,
+            tor_rate: of.tor_rate,
+            agg_rate: of.agg_rate,
+            host_delay: of.host_delay,
+            tor_delay: of.tor_delay,
+            agg_delay: of.agg_delay,
             host_extra_delay,
         }),
-        Shape::File => Spec::Graph(graph::read(section)?),
+        Shape::File(of) => Spec::Graph(Graph {
+            host_extra_delay,
+            ..graph::read(&said.section, of)?
+        }),
     })
 }
 
 /// Gives the links that `slow` names their rate.
-fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
-    let Some(pattern) = section.opt_text("slow") else {
-        return match section.opt_rate("slow_rate") {
+fn slow(said: &Settings<settings::Topology>, topology: &mut Topology) -> Result<(), Diagnostic> {
+    let section = &said.section;
+    let Some(pattern) = &said.slow else {
+        return match said.slow_rate {
             Some(_) => Err(section
                 .problem("slow_rate", "slow_rate without slow")
                 .help("name the link: slow = \"agg0 <-> core0\"")),
@@ -218,11 +220,11 @@ fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
         };
     };
     let links =
-        links(topology, &pattern).map_err(|why| section.problem("slow", why).help(WRITE_A_LINK))?;
+        links(topology, pattern).map_err(|why| section.problem("slow", why).help(WRITE_A_LINK))?;
     for link in links {
         let rate = &mut topology.links[link.0 as usize].rate;
         let tenth = || Rate::bps((rate.0 / 10).max(1));
-        *rate = section.opt_rate("slow_rate").unwrap_or_else(tenth);
+        *rate = said.slow_rate.unwrap_or_else(tenth);
     }
     Ok(())
 }
@@ -230,17 +232,17 @@ fn slow(section: &Section, topology: &mut Topology) -> Result<(), Diagnostic> {
 /// How a link is named.
 const WRITE_A_LINK: &str = "write \"tor0 -> h3\" for one direction, \"tor0 <-> h3\" for both, \"* -> *\" for every link; * stands for any part of a name";
 
-/// The text of the file that a key of `section` names.
-pub(crate) fn read(section: &Section, key: &str, path: &Path) -> Result<String, Diagnostic> {
-    section.read(key, path).map_err(|e| {
+/// The text of a file that `section` names.
+pub(crate) fn read(section: &Section, file: &Named) -> Result<String, Diagnostic> {
+    file.read().map_err(|e| {
         let help = match e.kind() {
             ErrorKind::InvalidData => "it is no UTF-8 text: unpack it, or save it as text",
             ErrorKind::FileTooLarge => "write what it gives to a file, and name that",
             ErrorKind::IsADirectory => "this is a folder; name a file in it",
             _ => "paths are read from the folder of the file that names them",
         };
-        let what = format!("cannot read {}: {e}", path.display());
-        section.problem(key, what).help(help)
+        let what = format!("cannot read {}: {e}", file.path.display());
+        section.problem(file.key, what).help(help)
     })
 }
 
@@ -338,8 +340,8 @@ pub(crate) fn port(
         errors.push(e);
         None
     });
-    let asked = scenario.switch.opt_count("priorities");
-    let priorities = asked.map_or(priorities.max(1), |n| u8::try_from(n).expect("at most 8"));
+    let asked = scenario.switch.priorities;
+    let priorities = asked.unwrap_or(priorities.max(1));
     let legacy = legacy::Legacy::of(scenario).unwrap_or_else(|e| {
         errors.push(e);
         None
@@ -367,7 +369,7 @@ pub(crate) fn port(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let buffer = scenario.switch.room("buffer").at(rate);
+    let buffer = scenario.switch.buffer.at(rate);
     let fabric = Fabric {
         credit,
         mark,
@@ -398,8 +400,8 @@ fn controlled(
     let Some(control) = &scenario.control else {
         return Ok(port);
     };
-    let wrong = |what: String| scenario.switch.problem("flow_control", what);
-    if scenario.switch.flag("host_queue") {
+    let wrong = |what: String| scenario.switch.section.problem("flow_control", what);
+    if scenario.switch.host_queue {
         let what = "queues of hosts cannot be paused: they have promised their lines".to_owned();
         let help = "remove switch.host_queue, or switch.flow_control";
         return Err(vec![wrong(what).help(help)]);
@@ -423,7 +425,7 @@ fn controlled(
 /// Why a queue before a host's line cannot do what `port` does: it must know at arrival when a packet
 /// leaves. `None` where it can, or where the scenario asks for no such queue.
 fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
-    if !scenario.switch.flag("host_queue") {
+    if !scenario.switch.host_queue {
         return None;
     }
     let late = |mark: MarkSpec| mark.at == MarkAt::Dequeue;
@@ -446,17 +448,23 @@ fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
             "remove host_queue, or choose a transport without credits and priorities",
         ),
     };
-    Some(scenario.switch.problem("host_queue", why).help(help))
+    Some(
+        scenario
+            .switch
+            .section
+            .problem("host_queue", why)
+            .help(help),
+    )
 }
 
 /// What the scenario says of ports that the transport describes as a whole.
 fn needless(scenario: &Scenario) -> Option<Diagnostic> {
-    let tables = [&scenario.credit, &scenario.mark, &scenario.drop];
-    let said = tables
+    let (credit, mark, drop) = (&scenario.credit, &scenario.mark, &scenario.drop);
+    let said = [&credit.section, &mark.section, &drop.section]
         .into_iter()
         .find_map(|table| Some((table, table.given().next()?)));
-    let priorities = scenario.switch.is_given("priorities");
-    let said = said.or(priorities.then_some((&scenario.switch, "priorities")));
+    let switch = &scenario.switch;
+    let said = said.or(switch.priorities.map(|_| (&switch.section, "priorities")));
     said.map(|(table, key)| {
         let name = scenario.protocol.name();
         let what = format!("{} means nothing here", table.dotted(key));
@@ -473,7 +481,7 @@ fn credit_of(
     scenario: &Scenario,
     asked: Option<CreditSpec>,
 ) -> Result<Option<CreditSpec>, Diagnostic> {
-    let section = &scenario.credit;
+    let (said, section) = (&scenario.credit, &scenario.credit.section);
     let Some(mut credit) = asked else {
         if section.any_given() {
             return Err(section
@@ -485,16 +493,9 @@ fn credit_of(
         }
         return Ok(None);
     };
-    let small = |n: u64| u16::try_from(n).expect("the table bounds it");
-    if let Some(n) = section.opt_count("queue_limit") {
-        credit.queue_limit = small(n);
-    }
-    if let Some(n) = section.opt_count("bucket") {
-        credit.bucket = small(n);
-    }
-    if let Some(count) = section.opt_choice("count") {
-        credit.count = count;
-    }
+    credit.queue_limit = said.queue_limit.unwrap_or(credit.queue_limit);
+    credit.bucket = said.bucket.unwrap_or(credit.bucket);
+    credit.count = said.count.unwrap_or(credit.count);
     Ok(Some(credit))
 }
 
@@ -503,14 +504,18 @@ fn mark_of(
     rate: Rate,
     asked: Option<MarkSpec>,
 ) -> Result<Option<MarkSpec>, Diagnostic> {
-    let section = &scenario.mark;
-    let at = |key| section.opt_room(key).map(|room| room.at(rate));
-    let (min, max) = (at("min"), at("max"));
+    let (said, section) = (&scenario.mark, &scenario.mark.section);
+    let at = |room: Option<Room>| room.map(|room| room.at(rate));
+    let (min, max) = (at(said.min), at(said.max));
     if asked.is_none() && min.is_none() && max.is_none() {
-        let mut keys = ["at", "drop_others", "chance"].into_iter();
-        return match keys.find(|key| section.is_given(key)) {
+        let others = [
+            ("at", said.at.is_some()),
+            ("drop_others", said.drop_others.is_some()),
+            ("chance", said.chance.is_some()),
+        ];
+        return match others.into_iter().find(|&(_, is_said)| is_said) {
             None => Ok(None),
-            Some(key) => Err(section
+            Some((key, _)) => Err(section
                 .problem(
                     key,
                     format!("{} asks for no marking", scenario.protocol.name()),
@@ -537,15 +542,9 @@ fn mark_of(
             )
             .help("raise max, or leave it out for a step at min"));
     }
-    if let Some(chance) = section.opt_number("chance") {
-        mark.chance = chance;
-    }
-    if let Some(at) = section.opt_choice("at") {
-        mark.at = at;
-    }
-    if let Some(drop_others) = section.opt_flag("drop_others") {
-        mark.drop_others = drop_others;
-    }
+    mark.chance = said.chance.unwrap_or(mark.chance);
+    mark.at = said.at.unwrap_or(mark.at);
+    mark.drop_others = said.drop_others.unwrap_or(mark.drop_others);
     Ok(Some(mark))
 }
 
@@ -554,7 +553,7 @@ fn drop_of(
     rate: Rate,
     asked: Option<DropSpec>,
 ) -> Result<Option<DropSpec>, Diagnostic> {
-    let section = &scenario.drop;
+    let (said, section) = (&scenario.drop, &scenario.drop.section);
     if asked.is_none() && !section.any_given() {
         return Ok(None);
     }
@@ -567,19 +566,19 @@ fn drop_of(
             ))
             .help("give both victim and threshold")
     };
-    let victim = match section.opt_choice("victim") {
+    let victim = match said.victim {
         Some(class) => class,
         None => asked.map(|d| d.victim).ok_or_else(|| missing("victim"))?,
     };
-    let threshold = match section.opt_room("threshold") {
+    let threshold = match said.threshold {
         Some(room) => room.at(rate),
         None => asked
             .map(|d| d.threshold)
             .ok_or_else(|| missing("threshold"))?,
     };
     let asked = asked.map_or((DropMeasure::Queue, DropBy::Class), |d| (d.measure, d.by));
-    let measure = section.opt_choice("measure").unwrap_or(asked.0);
-    let by = section.opt_choice("by").unwrap_or(asked.1);
+    let measure = said.measure.unwrap_or(asked.0);
+    let by = said.by.unwrap_or(asked.1);
     Ok(Some(DropSpec {
         victim,
         threshold,
@@ -589,19 +588,19 @@ fn drop_of(
 }
 
 /// What every switch does, beside its ports.
-pub(crate) fn switch(section: &Section) -> SwitchSpec {
-    let memory = match section.opt_bytes("shared_buffer") {
+pub(crate) fn switch(switch: &Switch) -> SwitchSpec {
+    let memory = match *switch.shared_buffer {
         None => Memory::PerPort,
         Some(size) => Memory::Shared {
             size,
-            alpha: section.number("shared_alpha"),
+            alpha: *switch.shared_alpha,
         },
     };
-    let balance = match section.choice("balance") {
+    let balance = match switch.balance {
         BalanceOf::Flow => Balance::Flow,
         BalanceOf::Packet => Balance::Packet,
         BalanceOf::Flowlet => Balance::Flowlet {
-            gap: section.span("flowlet_gap"),
+            gap: *switch.flowlet_gap,
         },
         BalanceOf::Adaptive => Balance::Adaptive,
     };
@@ -614,27 +613,28 @@ pub(crate) fn switch(section: &Section) -> SwitchSpec {
 
 /// Faults, each on one direction of one link.
 pub(crate) fn faults(
-    sections: &[Section],
+    all: &[Settings<settings::Fault>],
     topology: &Topology,
 ) -> Result<Vec<Fault>, Vec<Diagnostic>> {
     let (mut faults, mut errors) = (Vec::new(), Vec::new());
-    for section in sections {
-        let links = match links(topology, &section.text("link")) {
+    for fault in all {
+        let section = &fault.section;
+        let links = match links(topology, &fault.link) {
             Ok(links) => links,
             Err(why) => {
                 errors.push(section.problem("link", why).help(WRITE_A_LINK));
                 continue;
             }
         };
-        let from = Time(section.span("from").0);
-        let until = section.opt_span("until").map_or(Time::NEVER, |s| Time(s.0));
+        let from = Time(fault.from.0);
+        let until = fault.until.map_or(Time::NEVER, |s| Time(s.0));
         if until <= from {
             errors.push(section.problem(
                 "until",
                 format!("until = {until} is not after from = {from}"),
             ));
         }
-        let kind = fault_kind(section);
+        let kind = fault_kind(&fault.kind);
         faults.extend(links.into_iter().map(|link| Fault {
             link,
             from,
@@ -649,31 +649,33 @@ pub(crate) fn faults(
     }
 }
 
-fn fault_kind(section: &Section) -> FaultKind {
-    let ppb = || {
+fn fault_kind(kind: &settings::FaultKind) -> FaultKind {
+    let ppb = |chance: f64| {
         // Rounded to the nearest billionth; the table keeps it within 0 and 1.
         #[allow(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "0 to 1 times 10^9 fits"
         )]
-        let ppb = (section.number("chance") * 1e9 + 0.5) as u32;
+        let ppb = (chance * 1e9 + 0.5) as u32;
         ppb
     };
-    match section.sort() {
-        FaultOf::Down => FaultKind::Down {
-            detect: section.span("detect"),
+    match kind {
+        settings::FaultKind::Down(of) => FaultKind::Down { detect: of.detect },
+        settings::FaultKind::Loss(of) => FaultKind::Loss {
+            ppb: ppb(of.chance),
+            only: of.class,
+            most: of.most,
         },
-        FaultOf::Loss => FaultKind::Loss {
-            ppb: ppb(),
-            only: section.opt_choice("class"),
-            most: section.opt_count("most"),
+        settings::FaultKind::Corrupt(of) => FaultKind::Corrupt {
+            ppb: ppb(of.chance),
         },
-        FaultOf::Corrupt => FaultKind::Corrupt { ppb: ppb() },
-        FaultOf::Duplicate => FaultKind::Duplicate { ppb: ppb() },
-        FaultOf::Reorder => FaultKind::Reorder {
-            ppb: ppb(),
-            by: section.span("by"),
+        settings::FaultKind::Duplicate(of) => FaultKind::Duplicate {
+            ppb: ppb(of.chance),
+        },
+        settings::FaultKind::Reorder(of) => FaultKind::Reorder {
+            ppb: ppb(of.chance),
+            by: of.by,
         },
     }
 }

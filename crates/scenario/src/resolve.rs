@@ -2,8 +2,8 @@
 //!
 //! One `Reader` walks the tables that are known (`fields.rs`), gives each key its written value or its default, and
 //! lets transports and flow controls read their own parameters. It goes on after a mistake: whatever is wrong with a
-//! scenario is said at once, in the order of the file. What is read is typed from here on; a word is an enumeration of
-//! `choice.rs`.
+//! scenario is said at once, in the order of the file. Tables without a mistake are typed here, once
+//! (`settings.rs`): everybody else reads fields of structs, and a word is an enumeration of `choice.rs`.
 
 use crate::base::{Base, Files};
 use crate::beside::{Beside, SELECTIVE_DROP, Written};
@@ -14,8 +14,11 @@ use crate::fields::{self, Absent, Field, TableDef};
 use crate::folder;
 use crate::network;
 use crate::section::{Section, read_default};
+use crate::settings;
 use crate::tree::{self, Data, Node, Table};
+use crate::typed::Settings;
 use crate::value::{Room, Value};
+use model::Encap;
 use std::fmt::Write as _;
 use std::path::{Component, Path};
 use std::sync::{Arc, LazyLock};
@@ -30,9 +33,9 @@ pub struct Scenario {
     /// The scenario in a few words, where the file says it.
     pub title: Option<String>,
     /// `[topology]`.
-    pub topology: Section,
+    pub topology: Settings<settings::Topology>,
     /// `[[workload]]`, at least one.
-    pub workloads: Vec<Section>,
+    pub workloads: Vec<Settings<settings::Workload>>,
     /// `[transport]`.
     pub transport: Section,
     /// The transport itself.
@@ -43,23 +46,25 @@ pub struct Scenario {
     /// Other transports that sources of messages name, in the order in which they do.
     pub beside: Vec<Beside>,
     /// `[switch]`.
-    pub switch: Section,
+    pub switch: Settings<settings::Switch>,
     /// What switches do about their neighbours; none where ports drop what has no room.
     pub control: Option<Controlled>,
     /// `[switch.credit]`.
-    pub credit: Section,
+    pub credit: Settings<settings::Credit>,
     /// `[switch.mark]`.
-    pub mark: Section,
+    pub mark: Settings<settings::Mark>,
     /// `[switch.drop]`.
-    pub drop: Section,
+    pub drop: Settings<settings::Drop>,
     /// `[switch.legacy]`.
-    pub legacy: Section,
+    pub legacy: Settings<settings::Legacy>,
     /// `[[faults]]`.
-    pub faults: Vec<Section>,
+    pub faults: Vec<Settings<settings::Fault>>,
     /// `[run]`.
-    pub run: Section,
+    pub run: Settings<settings::Run>,
+    /// Wire sizes of its frames, by `run.encap` and `run.mtu`.
+    pub encap: Encap,
     /// `[output]`.
-    pub output: Section,
+    pub output: Settings<settings::Output>,
     /// `[[compare]]`, by what they are cases of, in the order of the file.
     pub cases: Vec<CasesOf>,
     /// `[thresholds]` as (key, expression).
@@ -228,11 +233,11 @@ fn resolve(
     };
     let scenario = reader.scenario(&node.origin, stem);
     match scenario {
-        Some(scenario) if errors.is_empty() => Ok(Scenario {
+        Some(scenario) => Ok(Scenario {
             included,
             ..scenario
         }),
-        _ => {
+        None => {
             // In the order of the file, the command line last.
             errors.sort_by_key(|e| {
                 let at = e.origin.as_ref();
@@ -256,18 +261,7 @@ impl Reader<'_> {
         top.fill(self.root, self.errors);
         let topology = self.section("topology");
         let workloads = self.sections("workload");
-        let empty = |node: &Node| matches!(&node.data, Data::List(list) if list.is_empty());
-        let written = self.root.get("workload").map(|(_, node)| node);
-        if written.is_none_or(empty) {
-            let nowhere = Origin {
-                span: 0..0,
-                ..whole.clone()
-            };
-            let at = written.map_or(nowhere, |node| node.origin.clone());
-            self.errors.push(Diagnostic::at(&at, "there is no [workload]").help(
-                "add one, like [workload] with kind = \"incast\"; `tidegate explain workload` lists kinds",
-            ));
-        }
+        self.some_workload(whole);
         let transport = self.section("transport");
         let protocol = self.protocol(&transport, "kind");
         self.foreign_transports();
@@ -283,38 +277,41 @@ impl Reader<'_> {
             self.section("run"),
             self.section("output"),
         );
-        match network::encap_of(&run) {
-            Ok(encap) => {
-                let (bytes, per) = (network::buffer(encap), None);
-                switch.assume("buffer", Value::Room(Room { bytes, per }));
-            }
-            Err(why) => self.errors.push(why),
-        }
+        let encap = network::encap_of(&run).unwrap_or_else(|why| {
+            self.errors.push(why);
+            Encap::PAPER
+        });
+        let (bytes, per) = (network::buffer(encap), None);
+        switch.assume("buffer", Value::Room(Room { bytes, per }));
         self.stays_below(&output, "dir");
         let name = self.name(&top, stem);
         let compare = self.sections("compare");
         let cases = cases::of(&compare, self.errors);
         let (factory, written) = configured?;
+        if !self.errors.is_empty() {
+            return None;
+        }
         Some(Scenario {
             memory_limit: None,
             name: name?,
-            title: top.opt_text("title"),
-            topology,
-            workloads,
+            title: top.value("title"),
+            topology: Settings::of(topology),
+            workloads: workloads.into_iter().map(Settings::of).collect(),
             protocol: protocol?,
             factory,
             written,
             beside: beside?,
             transport,
-            switch,
+            switch: Settings::of(switch),
             control: control?,
-            credit,
-            mark,
-            drop,
-            legacy,
-            faults,
-            run,
-            output,
+            credit: Settings::of(credit),
+            mark: Settings::of(mark),
+            drop: Settings::of(drop),
+            legacy: Settings::of(legacy),
+            faults: faults.into_iter().map(Settings::of).collect(),
+            run: Settings::of(run),
+            encap,
+            output: Settings::of(output),
             cases,
             thresholds,
             threshold_origins,
@@ -323,9 +320,25 @@ impl Reader<'_> {
         })
     }
 
+    /// Refuses a scenario in which nothing is sent.
+    fn some_workload(&mut self, whole: &Origin) {
+        let empty = |node: &Node| matches!(&node.data, Data::List(list) if list.is_empty());
+        let written = self.root.get("workload").map(|(_, node)| node);
+        if written.is_none_or(empty) {
+            let nowhere = Origin {
+                span: 0..0,
+                ..whole.clone()
+            };
+            let at = written.map_or(nowhere, |node| node.origin.clone());
+            self.errors.push(Diagnostic::at(&at, "there is no [workload]").help(
+                "add one, like [workload] with kind = \"incast\"; `tidegate explain workload` lists kinds",
+            ));
+        }
+    }
+
     /// The short name, which is part of the name of a folder.
     fn name(&mut self, top: &Section, stem: &str) -> Option<String> {
-        let written = top.opt_text("name");
+        let written: Option<String> = top.value("name");
         let name = written.as_deref().unwrap_or(stem);
         let Some(why) = folder::unfit(name) else {
             return Some(name.to_owned());
@@ -342,8 +355,8 @@ impl Reader<'_> {
     }
 
     /// Refuses a folder elsewhere that a file names: who was sent the file did not choose it.
-    fn stays_below(&mut self, section: &Section, key: &str) {
-        let Some(folder) = section.opt_text(key) else {
+    fn stays_below(&mut self, section: &Section, key: &'static str) {
+        let Some(folder) = section.value::<Option<String>>(key) else {
             return;
         };
         if folder.is_empty() || folder.contains('\0') {
@@ -488,9 +501,9 @@ impl Reader<'_> {
     pub(crate) fn protocol(
         &mut self,
         section: &Section,
-        key: &str,
+        key: &'static str,
     ) -> Option<&'static dyn Transport> {
-        let kind = section.opt_text(key)?;
+        let kind = section.value::<Option<String>>(key)?;
         let found = self.transports.find(&kind);
         if found.is_none() {
             let d = section
@@ -530,10 +543,10 @@ impl Reader<'_> {
                 tree::merge(&mut parameters, table);
             }
         }
-        if section.is_given("profile") {
+        if let Some(profile) = section.value("profile") {
             let origin = section.origin("profile").clone();
             let node = Node {
-                data: Data::Text(section.text("profile")),
+                data: Data::Text(profile),
                 origin: origin.clone(),
                 base: None,
             };

@@ -24,9 +24,9 @@ impl Scenario {
                 );
             }
         };
-        write("[topology]".into(), self.topology.toml());
+        write("[topology]".into(), self.topology.section.toml());
         for workload in &self.workloads {
-            write("[[workload]]".into(), workload.toml());
+            write("[[workload]]".into(), workload.section.toml());
         }
         write("[transport]".into(), self.transport.toml());
         let beside = self.beside.iter().map(|b| (b.protocol, &b.factory));
@@ -35,11 +35,11 @@ impl Scenario {
             write(format!("[transport.{key}]"), factory.resolved());
         }
         let switch = [
-            &self.switch,
-            &self.credit,
-            &self.mark,
-            &self.drop,
-            &self.legacy,
+            &self.switch.section,
+            &self.credit.section,
+            &self.mark.section,
+            &self.drop.section,
+            &self.legacy.section,
         ];
         for section in switch {
             write(format!("[{}]", section.name()), section.toml());
@@ -49,10 +49,10 @@ impl Scenario {
             write(format!("[switch.{key}]"), control.factory.resolved());
         }
         for fault in &self.faults {
-            write("[[faults]]".into(), fault.toml());
+            write("[[faults]]".into(), fault.section.toml());
         }
-        write("[run]".into(), self.run.toml());
-        write("[output]".into(), self.output.toml());
+        write("[run]".into(), self.run.section.toml());
+        write("[output]".into(), self.output.section.toml());
         let thresholds: BTreeMap<_, _> = self.thresholds.iter().cloned().collect();
         if !thresholds.is_empty() {
             let _ = writeln!(out, "\n[thresholds]");
@@ -63,12 +63,18 @@ impl Scenario {
         out
     }
 
+    /// The files that its tables name, and their texts.
+    fn named(&self) -> impl Iterator<Item = (PathBuf, std::io::Result<String>)> {
+        let workloads = self.workloads.iter().map(|workload| &workload.section);
+        let sections = std::iter::once(&self.topology.section).chain(workloads);
+        sections.flat_map(Section::files)
+    }
+
     /// A hash of the resolved scenario and of the files that it names, for the name of its folder:
     /// runs of one hash have one result.
     pub fn hash(&self) -> u64 {
         let mut bytes = self.resolved_toml().into_bytes();
-        let sections = std::iter::once(&self.topology).chain(&self.workloads);
-        for (_, text) in sections.flat_map(Section::files) {
+        for (_, text) in self.named() {
             // One that cannot be read stops the run later, with its place.
             bytes.extend(text.unwrap_or_default().into_bytes());
         }
@@ -82,8 +88,7 @@ impl Scenario {
     /// The path of the first one that cannot be read, and why.
     pub fn files(&self) -> Result<Files, (PathBuf, std::io::Error)> {
         let mut files = self.included.clone();
-        let sections = std::iter::once(&self.topology).chain(&self.workloads);
-        for (path, text) in sections.flat_map(Section::files) {
+        for (path, text) in self.named() {
             let name = path.to_string_lossy().into_owned();
             files.insert(name, text.map_err(|why| (path, why))?);
         }

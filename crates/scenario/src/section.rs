@@ -1,14 +1,13 @@
 //! One table of a scenario with all of its values.
 
 use crate::base::{self, Base};
-use crate::choice::{Choice, words};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::fields::{Absent, Field, MACHINE_KEYS, TableDef};
 use crate::tree::{self, Table};
-use crate::value::{Room, Type, Value};
-use std::path::{Path, PathBuf};
+use crate::typed::Setting;
+use crate::value::Value;
+use std::path::PathBuf;
 use std::sync::Arc;
-use units::{Bytes, Rate, Span};
 
 /// One table with all of its values.
 #[derive(Clone, Debug)]
@@ -26,6 +25,45 @@ struct Entry {
     /// Where it is written; `None` for a default.
     origin: Option<Origin>,
     base: Option<Arc<Base>>,
+}
+
+/// What a key names: a file, or a word that may stand for one.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) key: &'static str,
+    /// As it is written.
+    pub(crate) name: String,
+    /// The same, read from the folder of the file that says it.
+    pub(crate) path: PathBuf,
+    base: Option<Arc<Base>>,
+}
+
+impl Named {
+    /// The text of the file.
+    pub(crate) fn read(&self) -> std::io::Result<String> {
+        match &self.base {
+            Some(base) => base.read(&self.path),
+            None => base::read_text(&self.path),
+        }
+    }
+}
+
+impl Entry {
+    fn named(&self) -> Named {
+        let Value::Text(name) = &self.value else {
+            unreachable!("the table makes it a string")
+        };
+        let base = self.base.clone();
+        let path = base
+            .as_ref()
+            .map_or_else(|| PathBuf::from(name), |base| base.join(name));
+        Named {
+            key: self.field.key,
+            name: name.clone(),
+            path,
+            base,
+        }
+    }
 }
 
 impl Section {
@@ -46,6 +84,11 @@ impl Section {
     /// The value of a key, if it has one.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entry(key).map(|e| &e.value)
+    }
+
+    /// The value of a key, as whoever reads a table before all is known of it wants it.
+    pub(crate) fn value<T: Setting>(&self, key: &'static str) -> T {
+        T::read(self, key)
     }
 
     /// Whether the table has a value of this key for its kind.
@@ -87,26 +130,12 @@ impl Section {
             .unwrap_or(&self.origin)
     }
 
-    /// The path that a key names, read from the folder of the file that says it.
-    pub(crate) fn path(&self, key: &str) -> PathBuf {
-        let entry = self
-            .entry(key)
-            .expect("paths are asked for where the kind has them");
-        let Value::Text(name) = &entry.value else {
-            unreachable!("the table makes it a string")
-        };
-        match &entry.base {
-            Some(base) => base.join(name),
-            None => PathBuf::from(name),
-        }
-    }
-
-    /// The text of the file at `path`, which a key names.
-    pub(crate) fn read(&self, key: &str, path: &Path) -> std::io::Result<String> {
-        match self.entry(key).and_then(|entry| entry.base.as_ref()) {
-            Some(base) => base.read(path),
-            None => base::read_text(path),
-        }
+    /// What a key of its kind names.
+    pub(crate) fn named(&self, key: &str) -> Named {
+        let entry = self.entry(key);
+        entry
+            .expect("the table gives this key a value for this kind")
+            .named()
     }
 
     /// A diagnostic at a key.
@@ -211,7 +240,7 @@ impl Section {
     /// Every value but those that say how to run; paths are made independent of the folder.
     pub(crate) fn toml(&self) -> toml::Table {
         let skip = |e: &&Entry| !MACHINE_KEYS.contains(&(self.def.name, e.field.key));
-        let value = |e: &Entry| (e.field.key.to_owned(), self.portable(e));
+        let value = |e: &Entry| (e.field.key.to_owned(), portable(e));
         self.entries.iter().filter(skip).map(value).collect()
     }
 
@@ -219,20 +248,20 @@ impl Section {
     pub(crate) fn files(&self) -> impl Iterator<Item = (PathBuf, std::io::Result<String>)> {
         let files = self.entries.iter().filter(|e| is_file(e));
         files.map(|e| {
-            let path = self.path(e.field.key);
-            let text = self.read(e.field.key, &path);
-            (path, text)
+            let file = e.named();
+            let text = file.read();
+            (file.path, text)
         })
     }
+}
 
-    fn portable(&self, entry: &Entry) -> toml::Value {
-        if !is_file(entry) {
-            return entry.value.toml();
-        }
-        let path = self.path(entry.field.key);
-        let full = std::path::absolute(&path).unwrap_or(path);
-        toml::Value::String(full.display().to_string())
+fn portable(entry: &Entry) -> toml::Value {
+    if !is_file(entry) {
+        return entry.value.toml();
     }
+    let path = entry.named().path;
+    let full = std::path::absolute(&path).unwrap_or(path);
+    toml::Value::String(full.display().to_string())
 }
 
 fn is_file(entry: &Entry) -> bool {
@@ -245,65 +274,7 @@ fn is_file(entry: &Entry) -> bool {
     }
 }
 
-macro_rules! getters {
-    ($($name:ident / $opt:ident: $variant:ident -> $t:ty),*) => {
-        impl Section {$(
-            #[doc = concat!("The value of a key of type ", stringify!($variant), ", if it has one.")]
-            pub fn $opt(&self, key: &str) -> Option<$t> {
-                match self.get(key) {
-                    Some(Value::$variant(x)) => Some(x.clone()),
-                    Some(other) => unreachable!("{key} is {other:?}"),
-                    None => None,
-                }
-            }
-            #[doc = concat!("The value of a key of type ", stringify!($variant), " that always has one.")]
-            pub fn $name(&self, key: &str) -> $t {
-                self.$opt(key).expect("the table gives this key a value for this kind")
-            }
-        )*}
-    };
-}
-getters!(
-    rate / opt_rate: Rate -> Rate,
-    span / opt_span: Span -> Span,
-    bytes / opt_bytes: Bytes -> Bytes,
-    room / opt_room: Room -> Room,
-    count / opt_count: Count -> u64,
-    number / opt_number: Number -> f64,
-    flag / opt_flag: Flag -> bool,
-    text / opt_text: Text -> String,
-    list / opt_list: List -> Vec<Value>
-);
-
 impl Section {
-    /// What the kind of the table means.
-    pub(crate) fn sort<T: Choice>(&self) -> T {
-        T::of(&self.kind).expect("the table lists its kinds")
-    }
-    /// What the word of a key means, if it has one.
-    pub(crate) fn opt_choice<T: Choice>(&self, key: &str) -> Option<T> {
-        let entry = self.entry(key)?;
-        let own = matches!(entry.field.takes, Type::Word(list) if list() == words::<T>());
-        let word = match &entry.value {
-            Value::Text(word) if own => word,
-            other => unreachable!("{key} is {other:?}"),
-        };
-        Some(T::of(word).expect("the table lists its words"))
-    }
-    /// What the word of a key means that always has one.
-    pub(crate) fn choice<T: Choice>(&self, key: &str) -> T {
-        let choice = self.opt_choice(key);
-        choice.expect("the table gives this key a value for this kind")
-    }
-    /// A count that its bounds keep within 32 bits.
-    pub(crate) fn count32(&self, key: &str) -> u32 {
-        u32::try_from(self.count(key)).expect("the table bounds it")
-    }
-    /// The same, if it has a value.
-    pub(crate) fn opt_count32(&self, key: &str) -> Option<u32> {
-        self.opt_count(key)
-            .map(|n| u32::try_from(n).expect("the table bounds it"))
-    }
     /// Every key that holds a count, with it.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let keys = self.entries.iter().map(|entry| entry.field.key);
@@ -311,31 +282,6 @@ impl Section {
             Some(Value::Count(count)) => Some((key, *count)),
             _ => None,
         })
-    }
-    /// The moments of a list.
-    pub(crate) fn opt_spans(&self, key: &str) -> Option<Vec<Span>> {
-        let span = |v| {
-            if let Value::Span(span) = v {
-                span
-            } else {
-                unreachable!("{key} lists times")
-            }
-        };
-        self.opt_list(key)
-            .map(|list| list.into_iter().map(span).collect())
-    }
-
-    /// A list of strings, if it has a value.
-    pub(crate) fn opt_texts(&self, key: &str) -> Option<Vec<String>> {
-        let text = |v| {
-            if let Value::Text(s) = v {
-                s
-            } else {
-                unreachable!("{key} lists strings")
-            }
-        };
-        self.opt_list(key)
-            .map(|list| list.into_iter().map(text).collect())
     }
 }
 

@@ -129,10 +129,16 @@ fn what_is_resolved_resolves_to_itself() {
 #[test]
 fn defaults_are_what_the_table_says() {
     let s = good(INCAST, &["topology.host_rate=40Gbps", "workload.size=1MB"]);
-    assert_eq!(s.topology.rate("uplink_rate"), units::Rate::gbps(40));
-    assert_eq!(s.workloads[0].bytes("size"), units::Bytes(1_000_000));
-    assert_eq!(s.run.count("seed"), 1);
-    assert!(s.run.opt_span("window").is_none());
+    assert_eq!(
+        s.topology.section.get("uplink_rate"),
+        Some(&crate::Value::Rate(units::Rate::gbps(40)))
+    );
+    assert_eq!(
+        s.workloads[0].section.get("size"),
+        Some(&crate::Value::Bytes(units::Bytes(1_000_000)))
+    );
+    assert_eq!(s.run.seed, 1);
+    assert!(s.run.window.is_none());
 }
 
 #[test]
@@ -174,6 +180,8 @@ fn impossible(text: &str, sets: &[&str]) -> String {
 fn an_impossible_topology_says_which_number_to_change() {
     let said = impossible(INCAST, &["topology.kind=fat-tree", "topology.k=5"]);
     assert!(said.contains("even k"), "{said}");
+    let said = impossible(INCAST, &["topology.kind=three-tier", "topology.pods=1"]);
+    assert!(said.contains("aggs / pods = 16"), "{said}");
 }
 
 #[test]

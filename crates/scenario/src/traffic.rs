@@ -1,10 +1,14 @@
 //! `[[workload]]` as a list of messages.
 
-use crate::choice::{Choice, GapsOf, LeaveOf, PacingOf, Source, TraceFormat};
+use crate::choice::{Choice, GapsOf, LeaveOf, PacingOf, TraceFormat};
 use crate::diagnostic::Diagnostic;
 use crate::network::{in_file, read};
 use crate::resolve::Scenario;
 use crate::section::Section;
+use crate::settings::{
+    self, Begun, Bursts, IncastRr, LongFlows, Offered, Random, Source, Trace, Workload,
+};
+use crate::typed::Settings;
 use model::Encap;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,10 +16,9 @@ use std::path::Path;
 use topology::{Spec, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{
-    Arrivals, CdfOptions, ENDLESS, Fabric, FlowFile, Gaps, Incast, IncastBursts, Interp, Leave,
-    Load, LoadBasis, Pacing, Partner, Per, Permutation, RandomFlows, RecurringIncast,
-    RequestResponse, Shuffle, SizeDist, Staircase, StartUnit, TextError, Traffic, Until,
-    WorkloadError, sizes,
+    Arrivals, CdfOptions, ENDLESS, Fabric, FlowFile, Gaps, Incast, IncastBursts, Leave, Load,
+    LoadBasis, Pacing, Partner, Per, Permutation, RandomFlows, RecurringIncast, RequestResponse,
+    Shuffle, SizeDist, Staircase, StartUnit, TextError, Traffic, Until, WorkloadError, sizes,
 };
 
 /// Tag of long flows that have no other.
@@ -64,16 +67,16 @@ pub(crate) fn build(
             .collect(),
         warnings: RefCell::default(),
     };
-    let seed = scenario.run.count("seed");
+    let seed = scenario.run.seed;
     let (mut parts, mut lanes, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, section) in (0..).zip(&scenario.workloads) {
-        let made = size_asked(section)
-            .and_then(|()| context.source(section, workload::part_seed(seed, number)))
-            .and_then(|traffic| sizes_made(section, &traffic).map(|()| traffic))
-            .and_then(|traffic| readable_tags(section, &traffic).map(|()| traffic));
+    for (number, source) in (0..).zip(&scenario.workloads) {
+        let made = size_asked(source)
+            .and_then(|()| context.source(source, workload::part_seed(seed, number)))
+            .and_then(|traffic| sizes_made(source, &traffic).map(|()| traffic))
+            .and_then(|traffic| readable_tags(source, &traffic).map(|()| traffic));
         match made {
             Ok(traffic) => {
-                lanes.resize(lanes.len() + traffic.conns.len(), lane(scenario, section));
+                lanes.resize(lanes.len() + traffic.conns.len(), lane(scenario, source));
                 parts.push(traffic);
             }
             Err(error) => errors.push(error),
@@ -83,7 +86,8 @@ pub(crate) fn build(
     if !errors.is_empty() {
         return Err(errors);
     }
-    let at = &scenario.workloads[0];
+    let first = &scenario.workloads[0];
+    let at = &first.section;
     // Connections keep their order: messages alone are sorted.
     let traffic = Traffic::merge(parts).map_err(|e| vec![at.problem("kind", e.0)])?;
     let sizes = traffic.messages.iter().map(|message| message.size);
@@ -102,7 +106,7 @@ pub(crate) fn build(
         lanes.clear();
     }
     if traffic.messages.is_empty() {
-        let (key, help) = if at.sort::<Source>() == Source::Trace {
+        let (key, help) = if matches!(first.kind, Source::Trace(_)) {
             ("path", "the file holds no message")
         } else {
             let help = "let it run longer, raise the load, or give a number of messages";
@@ -114,53 +118,54 @@ pub(crate) fn build(
 }
 
 /// The transport that a source's messages take: 0 the run's own, then those beside it.
-pub(crate) fn lane(scenario: &Scenario, section: &Section) -> u8 {
-    let name = section.opt_text("transport");
+pub(crate) fn lane(scenario: &Scenario, source: &Workload) -> u8 {
+    let name = source.transport.as_deref();
     let mut beside = (1u8..).zip(&scenario.beside);
     beside
-        .find(|(_, beside)| Some(beside.protocol.name()) == name.as_deref())
+        .find(|(_, beside)| Some(beside.protocol.name()) == name)
         .map_or(0, |(number, _)| number)
 }
 
 /// What a source asks for before its messages are made: a size that no transport can number the bytes of.
-fn size_asked(section: &Section) -> Result<(), Diagnostic> {
-    let keys: &[&str] = match section.sort() {
-        Source::Random | Source::Trace | Source::LongFlows => &[],
-        Source::IncastRr => &["request", "size"],
-        Source::Incast
-        | Source::Bursts
-        | Source::Permutation
-        | Source::Shuffle
-        | Source::AllToAll => &["size"],
+fn size_asked(source: &Settings<Workload>) -> Result<(), Diagnostic> {
+    let size = match &source.kind {
+        Source::Random(_) | Source::Trace(_) | Source::LongFlows(_) => return Ok(()),
+        Source::IncastRr(of) => {
+            fits(&source.section, "request", of.request.0)?;
+            of.size
+        }
+        Source::Incast(of) => of.size,
+        Source::Bursts(of) => of.size,
+        Source::Permutation(of) => of.size,
+        Source::Shuffle(of) => of.size,
+        Source::AllToAll(of) => of.size,
     };
-    let mut all = keys
-        .iter()
-        .map(|&key| fits(section, key, section.bytes(key).0));
-    all.find(Result::is_err).unwrap_or(Ok(()))
+    fits(&source.section, "size", size.0)
 }
 
 /// The same of messages that a file or a distribution made.
-fn sizes_made(section: &Section, traffic: &Traffic) -> Result<(), Diagnostic> {
-    let key = match section.sort() {
-        Source::Trace => "path",
-        Source::Random => "sizes",
+fn sizes_made(source: &Settings<Workload>, traffic: &Traffic) -> Result<(), Diagnostic> {
+    let key = match source.kind {
+        Source::Trace(_) => "path",
+        Source::Random(_) => "sizes",
         _ => return Ok(()),
     };
     let sizes = traffic.messages.iter().map(|message| message.size);
-    fits(section, key, sizes.max().unwrap_or(0))
+    fits(&source.section, key, sizes.max().unwrap_or(0))
 }
 
 /// Tags are printed: on terminals, too.
-fn readable_tags(section: &Section, traffic: &Traffic) -> Result<(), Diagnostic> {
+fn readable_tags(source: &Settings<Workload>, traffic: &Traffic) -> Result<(), Diagnostic> {
     let odd = |tag: &&String| tag.trim().is_empty() || tag.chars().any(char::is_control);
     let Some(tag) = traffic.tags.iter().find(odd) else {
         return Ok(());
     };
-    let key = match section.sort() {
-        Source::Trace => "path",
+    let key = match source.kind {
+        Source::Trace(_) => "path",
         _ => "tag",
     };
-    Err(section
+    Err(source
+        .section
         .problem(key, format!("{tag:?} is no tag"))
         .label("nothing to read, or characters that control a terminal")
         .help("write a word, like tag = \"checkpoint\""))
@@ -177,17 +182,19 @@ fn fits(section: &Section, key: &str, size: u64) -> Result<(), Diagnostic> {
 }
 
 /// Sources that are each possible may be too much together.
-fn too_much(sections: &[Section]) -> Option<Diagnostic> {
+fn too_much(sources: &[Settings<Workload>]) -> Option<Diagnostic> {
     for (basis, own) in LoadBasis::all() {
-        let loads: Vec<&Section> = sections
-            .iter()
-            .filter(|s| s.sort::<Source>().has_load() && s.choice::<LoadBasis>("load_of") == own)
-            .collect();
-        let sum: f64 = loads.iter().map(|s| s.number("load")).sum();
+        let of_basis = sources.iter().filter_map(|source| {
+            let offered = source.kind.offered()?;
+            (offered.load_of == own).then_some((source, offered.load))
+        });
+        let loads: Vec<_> = of_basis.collect();
+        let sum: f64 = loads.iter().map(|(_, load)| load).sum();
         if loads.len() > 1 && sum > 1.0 + 1e-9 {
-            let last = loads[loads.len() - 1];
+            let (last, _) = loads[loads.len() - 1];
             return Some(
-                last.problem("load", format!("loads of the {basis} add up to {sum:.3}"))
+                last.section
+                    .problem("load", format!("loads of the {basis} add up to {sum:.3}"))
                     .label("together they may be at most 1"),
             );
         }
@@ -196,102 +203,92 @@ fn too_much(sections: &[Section]) -> Option<Diagnostic> {
 }
 
 impl Context<'_> {
-    fn source(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
-        let hosts = self.fabric.hosts;
-        if let Some(jitter) = section.opt_span("jitter")
-            && section.span("start").0.checked_add(jitter.0).is_none()
+    fn source(&self, source: &Settings<Workload>, seed: u64) -> Result<Traffic, Diagnostic> {
+        let (hosts, section) = (self.fabric.hosts, &source.section);
+        if let Some(begun) = source.kind.begun()
+            && begun.start.0.checked_add(begun.jitter.0).is_none()
         {
             let what = "start and jitter together are more than any time can be";
             return Err(section
                 .problem("jitter", what)
                 .help("write less, like 10us"));
         }
-        let bytes = || section.bytes("size").0;
-        let start = || Time(section.span("start").0);
-        let tag = || {
-            section
-                .opt_text("tag")
-                .unwrap_or_else(|| section.kind().to_owned())
+        let shuffle = |begun: &Begun, tasks: u32, size: Bytes| Shuffle {
+            hosts,
+            tasks,
+            bytes: size.0,
+            start: Time(begun.start.0),
+            jitter: begun.jitter,
+            tag: tag(section, begun),
         };
-        let made = match section.sort::<Source>() {
-            Source::Random => return self.random(section, seed),
-            Source::Bursts => return self.bursts(section, seed),
-            Source::LongFlows => return self.long_flows(section, seed),
-            Source::Trace => return self.trace(section),
-            Source::Incast => {
-                let once = Incast {
-                    hosts,
-                    receiver: Some(section.count32("receiver")),
-                    senders: section.count32("senders"),
-                    pick: section.choice("pick"),
-                    bytes: bytes(),
-                    start: start(),
-                    jitter: section.span("jitter"),
-                    tag: tag(),
-                };
-                return self.incast(section, once, seed);
-            }
-            Source::IncastRr => request_response(section, hosts).generate(seed),
-            Source::Permutation => Permutation {
+        let made = match &source.kind {
+            Source::Random(of) => return self.random(section, of, seed),
+            Source::Bursts(of) => return self.bursts(section, of, seed),
+            Source::LongFlows(of) => return self.long_flows(section, of, seed),
+            Source::Trace(of) => return self.trace(section, of),
+            Source::Incast(of) => return self.incast(section, of, seed),
+            Source::IncastRr(of) => request_response(of, hosts).generate(seed),
+            Source::Permutation(of) => Permutation {
                 hosts,
-                partner: section
-                    .opt_count32("shift")
-                    .map_or(Partner::Random, Partner::Shift),
-                bytes: bytes(),
-                start: start(),
+                partner: of.shift.map_or(Partner::Random, Partner::Shift),
+                bytes: of.size.0,
+                start: Time(of.begun.start.0),
                 stop: None,
-                jitter: section.span("jitter"),
-                tag: tag(),
+                jitter: of.begun.jitter,
+                tag: tag(section, &of.begun),
             }
             .generate(seed),
-            Source::Shuffle | Source::AllToAll => Shuffle {
-                hosts,
-                tasks: section.opt_count32("tasks").unwrap_or(1),
-                bytes: bytes(),
-                start: start(),
-                jitter: section.span("jitter"),
-                tag: tag(),
-            }
-            .generate(seed),
+            Source::Shuffle(of) => shuffle(&of.begun, of.tasks, of.size).generate(seed),
+            Source::AllToAll(of) => shuffle(&of.begun, 1, of.size).generate(seed),
         };
         made.map_err(|e| blame(section, &e))
     }
 
-    fn random(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
-        let until = match section.opt_count("messages") {
-            Some(count) if !section.is_given("stop") => Until::Count(count),
+    fn random(&self, section: &Section, of: &Random, seed: u64) -> Result<Traffic, Diagnostic> {
+        let offered = &of.offered;
+        let until = match of.messages {
+            Some(count) if offered.stop.is_none() => Until::Count(count),
             Some(_) => {
                 return Err(section
                     .problem("messages", "messages and stop contradict each other")
                     .help("give the number of messages, or the time until which they start"));
             }
-            None => Until::Time(self.stop(section, "messages")?),
+            None => Until::Time(self.stop(section, offered, "messages")?),
         };
-        let per = if section.flag("per_host") {
-            Per::Host
-        } else {
-            Per::Run
-        };
+        let per = if of.per_host { Per::Host } else { Per::Run };
         let flows = RandomFlows {
             fabric: self.fabric,
-            dist: distribution(section)?,
-            load: load(section),
+            dist: distribution(section, of)?,
+            load: load(offered, of.assumed_mean),
             encap: self.encap,
             arrivals: Arrivals {
-                gaps: gaps(section),
+                gaps: gaps(offered),
                 per,
             },
-            start: Time(section.span("start").0),
+            start: Time(offered.start.0),
             until,
-            tag: section
-                .opt_text("tag")
-                .unwrap_or_else(|| section.text("sizes")),
+            tag: offered.tag.as_ref().unwrap_or(&of.sizes.name).clone(),
         };
         flows.generate(seed).map_err(|e| blame(section, &e))
     }
 
-    fn incast(&self, section: &Section, first: Incast, seed: u64) -> Result<Traffic, Diagnostic> {
-        let made = match (section.opt_number("load"), section.opt_count32("rounds")) {
+    fn incast(
+        &self,
+        section: &Section,
+        of: &settings::Incast,
+        seed: u64,
+    ) -> Result<Traffic, Diagnostic> {
+        let first = Incast {
+            hosts: self.fabric.hosts,
+            receiver: Some(of.receiver),
+            senders: of.senders,
+            pick: of.pick,
+            bytes: of.size.0,
+            start: Time(of.begun.start.0),
+            jitter: of.begun.jitter,
+            tag: tag(section, &of.begun),
+        };
+        let made = match (of.load, of.rounds) {
             (Some(load), rounds) => RecurringIncast {
                 first,
                 rounds: rounds.unwrap_or(ROUNDS_AT_LOAD),
@@ -310,41 +307,40 @@ impl Context<'_> {
         made.map_err(|e| blame(section, &e))
     }
 
-    fn bursts(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
-        let until = match section.opt_count("rounds") {
-            Some(count) if !section.is_given("stop") => Until::Count(count),
+    fn bursts(&self, section: &Section, of: &Bursts, seed: u64) -> Result<Traffic, Diagnostic> {
+        let offered = &of.offered;
+        let until = match of.rounds {
+            Some(count) if offered.stop.is_none() => Until::Count(count),
             Some(_) => {
                 return Err(section
                     .problem("rounds", "rounds and stop contradict each other")
                     .help("give the number of bursts, or the time until which they start"));
             }
-            None => Until::Time(self.stop(section, "rounds")?),
+            None => Until::Time(self.stop(section, offered, "rounds")?),
         };
         let bursts = IncastBursts {
             fabric: self.fabric,
-            senders: section.count32("senders"),
-            replacement: section.flag("replacement"),
-            bytes: section.bytes("size").0,
-            load: load(section),
+            senders: of.senders,
+            replacement: of.replacement,
+            bytes: of.size.0,
+            load: load(offered, None),
             encap: self.encap,
-            gaps: gaps(section),
-            start: Time(section.span("start").0),
+            gaps: gaps(offered),
+            start: Time(offered.start.0),
             until,
-            tag: section
-                .opt_text("tag")
-                .unwrap_or_else(|| "bursts".to_owned()),
+            tag: offered.tag.clone().unwrap_or_else(|| "bursts".to_owned()),
         };
         bursts.generate(seed).map_err(|e| blame(section, &e))
     }
 
     /// When arrivals stop: where nothing is said, with the measurement window.
-    fn stop(&self, section: &Section, or: &str) -> Result<Time, Diagnostic> {
-        if let Some(stop) = section.opt_span("stop") {
+    fn stop(&self, section: &Section, offered: &Offered, or: &str) -> Result<Time, Diagnostic> {
+        if let Some(stop) = offered.stop {
             return Ok(Time(stop.0));
         }
         let run = &self.scenario.run;
-        match run.opt_span("window") {
-            Some(window) => Ok(Time::ZERO.after(run.span("warmup")).after(window)),
+        match run.window {
+            Some(window) => Ok(Time::ZERO.after(run.warmup).after(window)),
             None => Err(section
                 .problem("kind", "nothing says when these messages end")
                 .help(format!(
@@ -353,8 +349,13 @@ impl Context<'_> {
         }
     }
 
-    fn long_flows(&self, section: &Section, seed: u64) -> Result<Traffic, Diagnostic> {
-        let pairs = match section.opt_texts("pairs") {
+    fn long_flows(
+        &self,
+        section: &Section,
+        of: &LongFlows,
+        seed: u64,
+    ) -> Result<Traffic, Diagnostic> {
+        let pairs = match &of.pairs {
             Some(texts) => texts
                 .iter()
                 .map(|text| pair(text, self.fabric.hosts).map_err(|e| section.problem("pairs", e)))
@@ -366,13 +367,13 @@ impl Context<'_> {
                 .problem("pairs", "this topology does not say who sends to whom")
                 .help("add pairs = [\"0 -> 4\", ...]"));
         }
-        let leave = match (section.choice("leave"), section.opt_span("stop")) {
+        let leave = match (of.leave, of.stop) {
             (LeaveOf::FirstIn, None) => Leave::FirstIn,
             (LeaveOf::LastIn, None) => Leave::LastIn,
             (LeaveOf::Together, None) => Leave::Never,
             (LeaveOf::Together, Some(stop)) => Leave::At(Time(stop.0)),
             (LeaveOf::FirstIn | LeaveOf::LastIn, Some(_)) => {
-                let leave = section.text("leave");
+                let leave = of.leave.word();
                 return Err(section
                     .problem("stop", format!("stop contradicts leave = \"{leave}\""))
                     .help("remove one of them"));
@@ -380,14 +381,13 @@ impl Context<'_> {
         };
         let stairs = Staircase {
             pairs,
-            start: Time(section.span("start").0),
-            every: section.span("every"),
-            jitter: section.span("jitter"),
+            start: Time(of.begun.start.0),
+            every: of.every,
+            jitter: of.begun.jitter,
             leave,
-            tag: section.opt_text("tag").unwrap_or_else(|| LONG.to_owned()),
+            tag: of.begun.tag.clone().unwrap_or_else(|| LONG.to_owned()),
         };
-        if leave != Leave::Never && stairs.every == Span::ZERO && section.opt_span("stop").is_none()
-        {
+        if leave != Leave::Never && stairs.every == Span::ZERO && of.stop.is_none() {
             return Err(section
                 .problem("every", "flows that leave one by one need every = \"...\"")
                 .help("give the time from one to the next"));
@@ -395,16 +395,16 @@ impl Context<'_> {
         stairs.generate(seed).map_err(|e| blame(section, &e))
     }
 
-    fn trace(&self, section: &Section) -> Result<Traffic, Diagnostic> {
-        let path = section.path("path");
-        let text = read(section, "path", &path)?;
+    fn trace(&self, section: &Section, of: &Trace) -> Result<Traffic, Diagnostic> {
+        let text = read(section, &of.path)?;
+        let path = &of.path.path;
         let hosts = self.fabric.hosts;
         let host_of = |id: u32| match self.spec {
             Spec::Graph(graph) => graph.host_index(id),
             _ => (id < hosts).then_some(id),
         };
-        let said = section.opt_choice("format");
-        let read = match said.unwrap_or_else(|| crate::format::of_trace(&path, &text)) {
+        let format = of.format;
+        let read = match format.unwrap_or_else(|| crate::format::of_trace(path, &text)) {
             TraceFormat::Hpcc => workload::parse_hpcc(&text, host_of),
             TraceFormat::Htsim => workload::parse_cm(&text, hosts, StartUnit::Picoseconds),
             TraceFormat::HtsimUs => workload::parse_cm(&text, hosts, StartUnit::Microseconds),
@@ -415,7 +415,7 @@ impl Context<'_> {
                 })
             }
         };
-        let file = read.map_err(|e| misread(&path, text, &e))?;
+        let file = read.map_err(|e| misread(path, text, &e))?;
         let named = |warning| format!("{}: {warning}", path.display());
         let mut warnings = self.warnings.borrow_mut();
         warnings.extend(file.warnings.into_iter().map(named));
@@ -423,22 +423,27 @@ impl Context<'_> {
     }
 }
 
-fn request_response(section: &Section, hosts: u32) -> RequestResponse {
-    let gap = section.span("gap");
+/// The tag of messages that start together.
+fn tag(section: &Section, begun: &Begun) -> String {
+    let said = begun.tag.clone();
+    said.unwrap_or_else(|| section.kind().to_owned())
+}
+
+fn request_response(of: &IncastRr, hosts: u32) -> RequestResponse {
     RequestResponse {
         hosts,
-        master: section.count32("receiver"),
-        workers: section.count32("senders"),
-        pick: section.choice("pick"),
-        request_bytes: section.bytes("request").0,
-        response_bytes: section.bytes("size").0,
-        work: section.span("work"),
-        rounds: section.count32("rounds"),
-        pacing: match section.choice("pacing") {
-            PacingOf::Every => Pacing::Every(gap),
-            PacingOf::Closed => Pacing::Closed(gap),
+        master: of.receiver,
+        workers: of.senders,
+        pick: of.pick,
+        request_bytes: of.request.0,
+        response_bytes: of.size.0,
+        work: of.work,
+        rounds: of.rounds,
+        pacing: match of.pacing {
+            PacingOf::Every => Pacing::Every(of.gap),
+            PacingOf::Closed => Pacing::Closed(of.gap),
         },
-        start: Time(section.span("start").0),
+        start: Time(of.start.0),
     }
 }
 
@@ -464,31 +469,30 @@ fn blame(section: &Section, error: &WorkloadError) -> Diagnostic {
     section.problem(key.unwrap_or("kind"), error.0.clone())
 }
 
-fn load(section: &Section) -> Load {
-    let basis = section.choice("load_of");
-    let assumed = section.opt_bytes("assumed_mean");
+fn load(offered: &Offered, assumed_mean: Option<Bytes>) -> Load {
     Load {
-        fraction: section.number("load"),
-        basis,
-        with_headers: section.flag("load_with_headers"),
-        all_cross: section.flag("all_cross"),
-        assumed_mean: assumed.map(|mean| mean.0 as f64),
+        fraction: offered.load,
+        basis: offered.load_of,
+        with_headers: offered.load_with_headers,
+        all_cross: offered.all_cross,
+        assumed_mean: assumed_mean.map(|mean| mean.0 as f64),
     }
 }
 
-fn gaps(section: &Section) -> Gaps {
-    match section.choice("gaps") {
+fn gaps(offered: &Offered) -> Gaps {
+    match offered.gaps {
         GapsOf::Poisson => Gaps::Poisson,
         GapsOf::LogNormal => Gaps::LogNormal {
-            sigma: section.number("sigma"),
+            sigma: offered.sigma,
         },
         GapsOf::Even => Gaps::Even,
     }
 }
 
-pub(crate) fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
-    let whole = uncut(section)?;
-    Ok(match section.opt_bytes("largest") {
+/// The distribution that a source draws from, which `section` describes.
+pub(crate) fn distribution(section: &Section, of: &Random) -> Result<SizeDist, Diagnostic> {
+    let whole = uncut(section, of)?;
+    Ok(match of.largest {
         Some(Bytes(0)) => {
             let zero = section.problem("largest", "workload.largest is 0 B");
             return Err(zero.help("every message has a byte at least; write a size, like \"30MB\""));
@@ -499,10 +503,9 @@ pub(crate) fn distribution(section: &Section) -> Result<SizeDist, Diagnostic> {
 }
 
 /// The distribution before `largest` cuts it.
-pub(crate) fn uncut(section: &Section) -> Result<SizeDist, Diagnostic> {
-    let name = section.text("sizes");
-    let interp: Option<Interp> = section.opt_choice("interp");
-    let named = |b: &&sizes::Builtin| b.name == name || b.alias == Some(name.as_str());
+pub(crate) fn uncut(section: &Section, of: &Random) -> Result<SizeDist, Diagnostic> {
+    let (name, interp) = (of.sizes.name.as_str(), of.interp);
+    let named = |b: &&sizes::Builtin| b.name == name || b.alias == Some(name);
     if let Some(builtin) = sizes::BUILTINS.iter().find(named) {
         return match interp {
             None => Ok(builtin.dist()),
@@ -511,17 +514,16 @@ pub(crate) fn uncut(section: &Section) -> Result<SizeDist, Diagnostic> {
                 .map_err(|e| section.problem("interp", e.0)),
         };
     }
-    let path = section.path("sizes");
-    let text = match section.read("sizes", &path) {
+    let text = match of.sizes.read() {
         Ok(text) => text,
         // Something is there, and it is no list.
-        Err(why) if why.kind() != std::io::ErrorKind::NotFound => read(section, "sizes", &path)?,
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => read(section, &of.sizes)?,
         Err(why) => {
             let names = sizes::BUILTINS.iter().map(|b| b.name);
             let problem = section
                 .problem("sizes", format!("there is no distribution \"{name}\""))
                 .label(format!("and no file: {why}"));
-            return Err(match crate::diagnostic::nearest(&name, names) {
+            return Err(match crate::diagnostic::nearest(name, names) {
                 Some(near) => problem.help(format!("did you mean \"{near}\"?")),
                 None => problem.help("`tidegate list workloads` names the built-in ones"),
             });
@@ -531,9 +533,9 @@ pub(crate) fn uncut(section: &Section) -> Result<SizeDist, Diagnostic> {
         interp,
         ..CdfOptions::default()
     };
-    match workload::parse_cdf(&name, &text, options) {
+    match workload::parse_cdf(name, &text, options) {
         Ok(cdf) => Ok(cdf.dist),
-        Err(e) => Err(misread(&path, text, &e)),
+        Err(e) => Err(misread(&of.sizes.path, text, &e)),
     }
 }
 

@@ -149,7 +149,8 @@ impl Type {
         }
     }
 
-    fn example(&self) -> &'static str {
+    /// A value of it, as a scenario writes it.
+    pub(crate) fn example(&self) -> &'static str {
         match self {
             Self::Rate => "\"100Gbps\"",
             Self::Span => "\"1.5us\"",

@@ -1,11 +1,11 @@
 //! What a user should know before trusting the numbers of a run.
 
-use crate::choice::Shape;
-use crate::network;
+use crate::choice::BalanceOf;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
+use crate::settings::Shape;
 use model::Encap;
-use model::intent::{Balance, Limit, PortSpec, QueueSpec};
+use model::intent::{Limit, PortSpec, QueueSpec};
 use results::human;
 use std::sync::Arc;
 use topology::{Link, NodeId, Routes, Topology};
@@ -24,13 +24,11 @@ pub(crate) fn warnings(
     routes: &Routes,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    let fabric = scenario
-        .factory
-        .fabric(Rate::gbps(100), network::encap(&scenario.run));
+    let fabric = scenario.factory.fabric(Rate::gbps(100), scenario.encap);
     let credits = fabric.credit.is_some();
     // Other fabrics are built so that ways mirror each other.
     if credits
-        && scenario.topology.sort::<Shape>() == Shape::File
+        && matches!(scenario.topology.kind, Shape::File(_))
         && let Some(asymmetric) = topology::check_symmetry(topology, routes, SYMMETRY_SAMPLES)
     {
         warnings.push(format!(
@@ -50,7 +48,7 @@ pub(crate) fn warnings(
             beside.protocol.name()
         ));
     }
-    let spreads = network::switch(&scenario.switch).balance != Balance::Flow;
+    let spreads = scenario.switch.balance != BalanceOf::Flow;
     warnings.extend(scenario.factory.warns(spreads));
     if credits && spreads {
         warnings.push(
@@ -97,15 +95,15 @@ pub(crate) fn buffers(
 ) -> Option<String> {
     let switch = &scenario.switch;
     let full = Bytes(encap.wire_max().into());
-    if let Some(whole) = switch.opt_bytes("shared_buffer") {
-        let part = switch.number("shared_alpha").min(1.0);
+    if let Some(whole) = *switch.shared_buffer {
+        let part = switch.shared_alpha.min(1.0);
         if part * (whole.get() as f64) < full.get() as f64 {
             return Some(format!(
                 "no full frame of {full} fits into what a port may hold of the switch's memory, {part} times {whole}; set \
                  switch.shared_buffer, or a greater switch.shared_alpha"
             ));
         }
-        let unread = switch.is_given("buffer") && !switch.flag("host_queue");
+        let unread = switch.buffer.is_given && !switch.host_queue;
         return unread.then(|| {
             "switch.buffer is not read, because the ports of a switch share a memory; set \
              switch.shared_buffer"
@@ -113,7 +111,7 @@ pub(crate) fn buffers(
         });
     }
     if !reads_buffer(topology, ports) {
-        return switch.is_given("buffer").then(|| {
+        return switch.buffer.is_given.then(|| {
             "switch.buffer is not read, because every queue of these ports has a limit of its own, which the \
              transport sets"
                 .to_owned()
@@ -138,7 +136,7 @@ pub(crate) fn thresholds(
     topology: &Topology,
     ports: &[Arc<PortSpec>],
 ) -> Option<String> {
-    if scenario.switch.opt_bytes("shared_buffer").is_some() {
+    if scenario.switch.shared_buffer.is_some() {
         return None;
     }
     let mut all = topology.links.iter().zip(ports);
@@ -167,31 +165,27 @@ pub(crate) fn thresholds(
 /// Keys that another key makes mean something, without it.
 pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
     let switch = &scenario.switch;
-    let (shares, gaps) = (
-        switch.opt_bytes("shared_buffer").is_some(),
-        matches!(network::switch(switch).balance, Balance::Flowlet { .. }),
-    );
     [
         (
             "shared_alpha",
-            shares,
+            switch.shared_alpha.is_given && switch.shared_buffer.is_none(),
             "the ports of a switch share no memory; set switch.shared_buffer",
         ),
         (
             "flowlet_gap",
-            gaps,
+            switch.flowlet_gap.is_given && switch.balance != BalanceOf::Flowlet,
             "paths are not chosen by flowlets; set switch.balance = \"flowlet\"",
         ),
     ]
     .into_iter()
-    .filter(|&(key, read, _)| switch.is_given(key) && !read)
+    .filter(|&(_, unread, _)| unread)
     .map(|(key, _, why)| format!("switch.{key} is not read, because {why}"))
     .collect()
 }
 
 /// The largest queue of data is asked for where it is not told: where switches note on a packet what is not its moment.
 pub(crate) fn data_queues(scenario: &Scenario) -> Option<String> {
-    let asked = scenario.output.flag("data_queues");
+    let asked = scenario.output.data_queues;
     let control = scenario.control.as_ref().filter(|_| asked)?;
     Some(format!(
         "output.data_queues is not told under switch.flow_control = \"{}\"; set output.data_queues = false, and output.memory = \
@@ -221,7 +215,7 @@ pub(crate) fn crowds(
     encap: Encap,
 ) -> Option<String> {
     let credited = ports.iter().any(|port| port.credit().is_some());
-    if !credited || scenario.switch.opt_bytes("shared_buffer").is_some() {
+    if !credited || scenario.switch.shared_buffer.is_some() {
         return None;
     }
     let mut starts: Vec<_> = traffic

@@ -157,7 +157,7 @@ impl Assembled {
             events_max: EVENTS_MAX,
         };
         let (outcome, trace) = sim::trace(&setup, &mut eye, wanted)
-            .map_err(|e| self.scenario.topology.problem("kind", e.0))?;
+            .map_err(|e| self.scenario.topology.section.problem("kind", e.0))?;
         let end = setup.until;
         Ok(trace.map(|trace| self.traced(trace, &outcome, end)))
     }
@@ -295,7 +295,7 @@ impl Assembled {
         } else {
             HOPS_AGAIN_MAX
         };
-        let asked = self.scenario.output.flag("explain");
+        let asked = self.scenario.output.explain;
         if record.status == Status::Interrupted || (record.hops > most && !asked) {
             return;
         }

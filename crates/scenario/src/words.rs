@@ -1,11 +1,10 @@
 //! A scenario in a few words.
 
-use crate::choice::{Shape, Source};
+use crate::choice::Choice;
 use crate::resolve::Scenario;
-use crate::section::Section;
+use crate::settings::{LongFlows, Shape, Source, Workload};
 use results::human;
 use topology::Topology;
-use units::Bytes;
 use workload::Traffic;
 
 /// `64 -> 1, 64 KB each, 100 Gb/s, leaf-spine, 8 leaves x 16 hosts`.
@@ -18,7 +17,7 @@ pub(crate) fn title(scenario: &Scenario, traffic: &Traffic, topology: &Topology)
     format!(
         "{}, {}",
         sources.join(" + "),
-        fabric(&scenario.topology, topology)
+        fabric(&scenario.topology.kind, topology)
     )
 }
 
@@ -44,61 +43,59 @@ pub(crate) fn numbering(topology: &Topology) -> Option<String> {
     Some(told.join(", "))
 }
 
-fn source(section: &Section, traffic: &Traffic) -> String {
-    let what = kind_of_source(section, traffic);
-    match section.opt_text("transport") {
+fn source(source: &Workload, traffic: &Traffic) -> String {
+    let what = kind_of_source(&source.kind, traffic);
+    match &source.transport {
         Some(transport) => format!("{what} by {transport}"),
         None => what,
     }
 }
 
-fn kind_of_source(section: &Section, traffic: &Traffic) -> String {
-    let size = |key| human::bytes(Bytes(section.bytes(key).0));
-    match section.sort() {
-        Source::Random => {
-            let load = human::percent(section.number("load"));
-            let cut = section.opt_bytes("largest");
-            let cut = cut.map_or_else(String::new, |most| {
-                format!(" cut at {}", human::bytes(most))
-            });
+fn kind_of_source(source: &Source, traffic: &Traffic) -> String {
+    let (size, percent) = (human::bytes, human::percent);
+    match source {
+        Source::Random(of) => {
+            let cut = of
+                .largest
+                .map_or_else(String::new, |most| format!(" cut at {}", size(most)));
             format!(
-                "{}{cut} at {load} of {}",
-                section.text("sizes"),
-                section.text("load_of")
+                "{}{cut} at {} of {}",
+                of.sizes.name,
+                percent(of.offered.load),
+                of.offered.load_of.word()
             )
         }
-        Source::Incast => {
-            let once = format!("{} -> 1, {} each", section.count("senders"), size("size"));
-            match section.opt_number("load") {
-                Some(load) => format!("{once}, recurring at {}", human::percent(load)),
+        Source::Incast(of) => {
+            let once = format!("{} -> 1, {} each", of.senders, size(of.size));
+            match of.load {
+                Some(load) => format!("{once}, recurring at {}", percent(load)),
                 None => once,
             }
         }
-        Source::IncastRr => format!(
+        Source::IncastRr(of) => format!(
             "{} workers, {} asked, {} answered, {} rounds",
-            section.count("senders"),
-            size("request"),
-            size("size"),
-            section.count("rounds")
+            of.senders,
+            size(of.request),
+            size(of.size),
+            of.rounds
         ),
-        Source::Bursts => format!(
+        Source::Bursts(of) => format!(
             "bursts of {} x {} at {}",
-            section.count("senders"),
-            size("size"),
-            human::percent(section.number("load"))
+            of.senders,
+            size(of.size),
+            percent(of.offered.load)
         ),
-        Source::Shuffle => {
+        Source::Shuffle(of) => {
             format!(
                 "shuffle of {} tasks per host, {} each",
-                section.count("tasks"),
-                size("size")
+                of.tasks,
+                size(of.size)
             )
         }
-        Source::Permutation | Source::AllToAll => {
-            format!("{}, {} each", section.kind(), size("size"))
-        }
-        Source::LongFlows => long_flows(tagged(section, traffic)),
-        Source::Trace => match traffic.messages.len() {
+        Source::Permutation(of) => format!("permutation, {} each", size(of.size)),
+        Source::AllToAll(of) => format!("all-to-all, {} each", size(of.size)),
+        Source::LongFlows(of) => long_flows(tagged(of, traffic)),
+        Source::Trace(_) => match traffic.messages.len() {
             1 => "trace of 1 message".to_owned(),
             several => format!("trace of {} messages", human::count(several as u64)),
         },
@@ -114,27 +111,32 @@ fn long_flows(count: usize) -> String {
 }
 
 /// Messages of one source; sources that share a tag are counted together.
-fn tagged(section: &Section, traffic: &Traffic) -> usize {
-    let tag = section.opt_text("tag");
-    let tag = tag.as_deref().unwrap_or(crate::traffic::LONG);
+fn tagged(of: &LongFlows, traffic: &Traffic) -> usize {
+    let tag = of.begun.tag.as_deref().unwrap_or(crate::traffic::LONG);
     let is = |message: &&workload::Message| traffic.tags[usize::from(message.tag)] == tag;
     traffic.messages.iter().filter(is).count()
 }
 
-fn fabric(section: &Section, topology: &Topology) -> String {
-    let n = |key| section.count(key);
-    let shape = match section.sort() {
-        Shape::LeafSpine => format!(
-            "leaf-spine, {} leaves x {} hosts",
-            n("leaves"),
-            n("hosts_per_leaf")
-        ),
-        Shape::FatTree => format!("fat tree k={}, {} hosts", n("k"), topology.hosts),
-        Shape::ThreeTier => format!("three-tier, {} hosts", topology.hosts),
-        Shape::File => return format!("{}, {} hosts", topology.name, topology.hosts),
-        Shape::Star | Shape::Dumbbell | Shape::ParkingLot | Shape::MultiBottleneck => {
-            topology.name.clone()
+fn fabric(shape: &Shape, topology: &Topology) -> String {
+    let (rate, shape) = match shape {
+        Shape::LeafSpine(of) => {
+            let (leaves, each) = (of.leaves, of.hosts_per_leaf);
+            let shape = format!("leaf-spine, {leaves} leaves x {each} hosts");
+            (of.host_rate, shape)
         }
+        Shape::FatTree(of) => {
+            let shape = format!("fat tree k={}, {} hosts", of.k, topology.hosts);
+            (of.host_rate, shape)
+        }
+        Shape::ThreeTier(of) => (
+            of.host_rate,
+            format!("three-tier, {} hosts", topology.hosts),
+        ),
+        Shape::File(_) => return format!("{}, {} hosts", topology.name, topology.hosts),
+        Shape::Star(of) => (of.host_rate, topology.name.clone()),
+        Shape::Dumbbell(of) => (of.host_rate, topology.name.clone()),
+        Shape::ParkingLot(of) => (of.host_rate, topology.name.clone()),
+        Shape::MultiBottleneck(of) => (of.host_rate, topology.name.clone()),
     };
-    format!("{}, {shape}", human::rate(section.rate("host_rate")))
+    format!("{}, {shape}", human::rate(rate))
 }

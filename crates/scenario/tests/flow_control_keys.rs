@@ -59,7 +59,7 @@ fn a_memory_that_a_refusal_asks_for_is_enough_for_every_switch() {
         let load = |memory: &str| {
             let text = text.replace("100KB", memory);
             let sets = [format!("switch.flow_control={control}")];
-            load_text("t.toml", &text, &sets).and_then(scenario::Scenario::assemble)
+            load_text("t.toml", &text, &sets).and_then(Scenario::assemble)
         };
         let said = load("100KB")
             .err()

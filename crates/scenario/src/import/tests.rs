@@ -154,7 +154,7 @@ fn a_command_line_of_htsim_becomes_a_scenario_with_its_values() {
     ] {
         assert!(resolved.contains(part), "{part}\n{resolved}");
     }
-    assert_eq!(of.run.get("seed"), Some(&crate::Value::Count(7)));
+    assert_eq!(of.run.seed, 7);
     let line = "htsim_uec -nodes 32 -tiers 2 -tm a.cm -q 100 -ecn 20 80 -strat ecmp_ar -end 99";
     let imported = htsim(&words(line), &find).unwrap();
     let resolved = scenario(&imported).resolved_toml();

@@ -4,18 +4,19 @@ use super::in_file;
 use crate::choice::TopologyFormat;
 use crate::diagnostic::Diagnostic;
 use crate::section::Section;
+use crate::settings::File;
 use topology::{Graph, NodeKind, TextError, import};
 use units::text::lines;
 
-/// The graph in the file that `path` names.
-pub(super) fn read(section: &Section) -> Result<Graph, Diagnostic> {
-    let path = section.path("path");
-    let text = super::read(section, "path", &path)?;
+/// The graph in `file`, which `section` names.
+pub(super) fn read(section: &Section, file: &File) -> Result<Graph, Diagnostic> {
+    let text = super::read(section, &file.path)?;
+    let path = &file.path.path;
     let stem = path
         .file_stem()
         .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    let said = section.opt_choice("format");
-    let format = said.unwrap_or_else(|| crate::format::of_topology(&path, &text));
+    let said = file.format;
+    let format = said.unwrap_or_else(|| crate::format::of_topology(path, &text));
     let parse = match format {
         TopologyFormat::Htsim => import::htsim::parse,
         TopologyFormat::Graphml => import::graphml::parse,
@@ -27,11 +28,8 @@ pub(super) fn read(section: &Section) -> Result<Graph, Diagnostic> {
         // Hosts have one cable by construction, or the reader knows the edge that is too much.
         TopologyFormat::Htsim | TopologyFormat::Graphml | TopologyFormat::NodeLink => Ok(graph),
     });
-    let mut graph = whole.map_err(|e| in_file(&path, text, e.line, e.column, &e.message))?;
-    graph.host_extra_delay = section.span("host_extra_delay");
-    if let Some(order) = section.opt_choice("order") {
-        graph.order = order;
-    }
+    let mut graph = whole.map_err(|e| in_file(path, text, e.line, e.column, &e.message))?;
+    graph.order = file.order.unwrap_or(graph.order);
     Ok(graph)
 }
 

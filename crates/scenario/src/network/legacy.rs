@@ -22,7 +22,8 @@ pub(crate) struct Legacy {
 impl Legacy {
     /// What the scenario says; `None` where its transport is alone.
     pub(crate) fn of(scenario: &Scenario) -> Result<Option<Self>, Diagnostic> {
-        let section = &scenario.legacy;
+        let legacy = &scenario.legacy;
+        let section = &legacy.section;
         let Some(first) = scenario.beside.first() else {
             return match section.given().next() {
                 None => Ok(None),
@@ -47,7 +48,7 @@ impl Legacy {
             let needs = beside.factory.fabric(Rate::gbps(100), Encap::PAPER);
             !needs.is_plain()
         });
-        let own = match section.opt_choice("queue") {
+        let own = match legacy.queue {
             Some(LegacyQueue::Own) => true,
             Some(LegacyQueue::Shared) => false,
             None => needs.credit.is_some() || special.is_some(),
@@ -66,12 +67,12 @@ impl Legacy {
                 .label("its packets need treatment of their own at every port")
                 .help("write queue = \"own\""));
         }
-        if !own && section.is_given("buffer") {
+        if !own && legacy.buffer.is_some() {
             return Err(section
                 .problem("buffer", format!("{} share one buffer", both()))
                 .help("set switch.buffer, or write queue = \"own\""));
         }
-        if let (true, Some(control)) = (section.is_given("buffer"), &scenario.control) {
+        if let (Some(_), Some(control)) = (legacy.buffer, &scenario.control) {
             let name = control.kind.name();
             let what =
                 format!("a queue with a limit of its own drops what {name} is to lose nothing of");
@@ -79,9 +80,7 @@ impl Legacy {
                 .problem("buffer", what)
                 .help("remove it: pauses bound what waits, in switch.shared_buffer"));
         }
-        let share = section
-            .opt_number("share")
-            .unwrap_or(if own { SHARE } else { 0.0 });
+        let share = legacy.share.unwrap_or(if own { SHARE } else { 0.0 });
         Ok(Some(Self {
             own,
             share: CreditSpec::part(share),
@@ -93,7 +92,7 @@ impl Legacy {
     pub(crate) fn mark(self, scenario: &Scenario, rate: Rate, encap: Encap) -> Option<MarkSpec> {
         let mut beside = scenario.beside.iter();
         let mark = beside.find_map(|b| b.factory.fabric(rate, encap).mark)?;
-        Some(match scenario.legacy.opt_room("mark") {
+        Some(match scenario.legacy.mark {
             Some(room) => MarkSpec {
                 min: room.at(rate),
                 max: room.at(rate),
@@ -113,6 +112,7 @@ impl Legacy {
         let share = left.filter(|&left| left > 0).ok_or_else(|| {
             scenario
                 .legacy
+                .section
                 .problem("share", "nothing of the line is left for credits")
                 .help("lower share, or the transport's control_share")
         })?;
@@ -135,14 +135,14 @@ impl Legacy {
         let others = scenario.beside.len().max(1) as u64;
         let weight = 100 * u64::from(self.share) * (size + frame) / (left * frame * others);
         let weight = u16::try_from(weight.max(1)).expect("a share is at most 0.9");
-        let own = scenario.legacy.opt_room("buffer").map(|own| own.at(rate));
+        let own = scenario.legacy.buffer.map(|own| own.at(rate));
         // Beside pauses, which bound what waits, none is written.
         let buffer = own
-            .or_else(|| scenario.switch.opt_bytes("shared_buffer"))
-            .unwrap_or_else(|| scenario.switch.room("buffer").at(rate));
+            .or(*scenario.switch.shared_buffer)
+            .unwrap_or_else(|| scenario.switch.buffer.at(rate));
         for (lane, beside) in (1..).zip(&scenario.beside) {
             let mut fabric = beside.factory.fabric(rate, encap);
-            if let (Some(mark), Some(room)) = (&mut fabric.mark, scenario.legacy.opt_room("mark")) {
+            if let (Some(mark), Some(room)) = (&mut fabric.mark, scenario.legacy.mark) {
                 (mark.min, mark.max) = (room.at(rate), room.at(rate));
             }
             if let Some(credit) = &mut fabric.credit {
