@@ -35,6 +35,15 @@ fn what_is_wrong_with_a_flow_control_is_said_with_what_is_right() {
         "[switch]\nflow_control = \"pfc\"\nhost_queue = true\n[transport]\nkind = \"dctcp\"\n",
     );
     assert!(said.contains("queues of hosts cannot be paused"), "{said}");
+    for (set, key) in [
+        ("xoff = \"0B\"", "xoff lets 0B in"),
+        ("alpha = 0.000001\nreserve = \"0B\"", "alpha lets"),
+    ] {
+        let said = wrong(&format!(
+            "[switch]\nflow_control = \"pfc\"\n[switch.pfc]\n{set}\n"
+        ));
+        assert!(said.contains(key) && said.contains("84B"), "{said}");
+    }
     let said = wrong("[switch]\nflow_control = \"cbfc\"\n[switch.cbfc]\nbuffer = \"64B\"\n");
     assert!(
         said.contains("switch.cbfc.buffer of 64B holds no update"),

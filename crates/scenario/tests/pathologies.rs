@@ -755,3 +755,42 @@ fn without_order_marks_or_the_rule_of_return_flows_overtake_themselves() {
         assert_eq!(seen.iter().sum::<u64>() > 0, some, "{more}: {seen:?}");
     }
 }
+
+/// Bitmaps that are said where they change give the same times as those of every period: seeds are apart both ways, and in the
+/// mean of them nothing is.
+#[test]
+fn bitmaps_said_where_they_change_give_the_same_times_under_load() {
+    let mean = |signals: &str| {
+        let mut all = Vec::new();
+        for seed in 1..=6 {
+            let sets = [
+                "switch.flow_control=bfc".to_owned(),
+                format!("switch.bfc.signals={signals}"),
+                format!("run.seed={seed}"),
+                "workload.0.stop=400us".to_owned(),
+                "workload.1.stop=400us".to_owned(),
+                "output.every=0s".to_owned(),
+            ];
+            let of = assembled(
+                experiment!("aquarius-fct"),
+                &sets.each_ref().map(String::as_str),
+            );
+            let outcome = run(&of);
+            is_lossless(&outcome, signals);
+            let times = outcome
+                .messages
+                .iter()
+                .filter(|message| message.size <= 10_000);
+            all.extend(
+                times.filter_map(|message| Some(message.end?.since(message.start?).0 as f64 / 1e6)),
+            );
+        }
+        all.iter().sum::<f64>() / all.len() as f64
+    };
+    let [changes, periodic] = ["changes", "periodic"].map(mean);
+    println!("mean us up to 10 KB: {changes:.2} where they change, {periodic:.2} each period");
+    assert!(
+        (changes / periodic - 1.0).abs() < 0.02,
+        "{changes} and {periodic}"
+    );
+}

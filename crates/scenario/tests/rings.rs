@@ -56,14 +56,20 @@ fn ring(control: &str, more: &str, third: Option<u32>) -> Outcome {
         file_at.display(),
         trace_at.display()
     );
-    let of = load_text("ring.toml", &text, &[]).and_then(Scenario::assemble);
-    let of = of.unwrap_or_else(|e| panic!("{e}"));
+    let outcome = outcome(&text);
     std::fs::remove_dir_all(&folder).expect("a folder");
+    outcome
+}
+
+/// A run of it, in which no switch drops.
+fn outcome(text: &str) -> Outcome {
+    let of = load_text("ring.toml", text, &[]).and_then(Scenario::assemble);
+    let of = of.unwrap_or_else(|e| panic!("{e}"));
     let make = |config: &EndpointConfig| of.endpoint(config);
     let outcome = sim::run(&of.setup(&make, 1), &mut sim::Blind).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(outcome.conservation, Ok(()));
     let dropped = outcome.ports.iter().map(|port| port.dropped[Class::Plain]);
-    assert_eq!(dropped.sum::<u64>(), 0, "{control}");
+    assert_eq!(dropped.sum::<u64>(), 0, "{text}");
     outcome
 }
 
@@ -103,4 +109,39 @@ fn one_entry_for_all_flows_locks_ways_in_a_circle_as_one_queue_would() {
     assert_eq!(one.deadlock.len(), 7);
     assert_eq!(of("table = 1", None).deadlock, []);
     assert_eq!(of("queues = 2", Some(10_000)).deadlock, []);
+}
+
+/// A path that bounces at a leaf, where all send to all: flows that share a queue may close the circle. Of seeds 1 to 6, how
+/// many lock.
+fn bounced(control: &str, hosts: u32, size: &str) -> usize {
+    let locks = |seed: &u32| {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = {hosts}\nhost_rate = \"40Gbps\"\n\
+             uplink_rate = \"40Gbps\"\n[workload]\nkind = \"all-to-all\"\nsize = \"{size}\"\n[transport]\nkind = \"none\"\n\
+             [switch]\nflow_control = \"{control}\"\nshared_buffer = \"12MB\"\n[run]\nseed = {seed}\nuntil = \"40ms\"\n\
+             [[faults]]\nkind = \"down\"\nlink = \"tor0 <-> spine0\"\n[[faults]]\nkind = \"down\"\nlink = \"tor1 <-> spine1\"\n"
+        );
+        let outcome = outcome(&text);
+        // What opens by itself is no deadlock.
+        assert_eq!(
+            outcome.locked.is_empty(),
+            outcome.deadlock.is_empty(),
+            "{control}, seed {seed}"
+        );
+        !outcome.deadlock.is_empty()
+    };
+    (1..=6).filter(locks).count()
+}
+
+#[test]
+fn flows_that_share_queues_may_lock_bfc_and_aquarius_where_ways_bounce_and_never_ideal() {
+    for (hosts, size) in [(4, "300KB"), (8, "100KB")] {
+        let [aquarius, bfc, ideal] =
+            ["aquarius", "bfc", "ideal"].map(|control| bounced(control, hosts, size));
+        println!(
+            "T3: all to all, {hosts} hosts a rack: of 6 seeds lock {aquarius} under Aquarius and {bfc} under BFC"
+        );
+        assert_eq!(ideal, 0);
+        assert!(aquarius + bfc > 0, "{hosts}");
+    }
 }

@@ -204,3 +204,33 @@ fn a_chain_ends_at_the_line_that_is_slow_however_little_slower_it_is() {
         }
     }
 }
+
+/// Of a message that nothing of has come, its oldest packet stands somewhere, or its host may not send.
+#[test]
+fn what_a_message_waits_for_that_did_not_end_is_named_where_its_oldest_packet_stands() {
+    let text = "[topology]\nkind = \"dumbbell\"\npairs = 2\nslow = \"tor1 -> h2\"\nslow_rate = \"1Gbps\"\n\
+                [[workload]]\nkind = \"permutation\"\nshift = 2\nsize = \"3MB\"\n[transport]\nkind = \"none\"\n\
+                [switch]\nshared_buffer = \"2MB\"\n[run]\nuntil = \"2ms\"\n";
+    for control in ["pfc", "cbfc"] {
+        let all = explained(&run(text, control));
+        for why in all.iter().filter(|why| why.src == "h1") {
+            assert!(!why.finished, "{control}");
+            let sum = |part: &Segment| part.until_ps - part.from_ps;
+            let still: u64 = paused(why).map(sum).sum();
+            let all: u64 = why.path.iter().map(sum).sum();
+            assert!(
+                still * 2 > all,
+                "{control}, {}: {still} of {all}: {:?}",
+                why.src,
+                why.path
+            );
+            for part in paused(why) {
+                assert_eq!(
+                    lines(part).last(),
+                    Some(&"tor1 -> h2"),
+                    "{control}: {part:?}"
+                );
+            }
+        }
+    }
+}

@@ -67,6 +67,32 @@ fn lasts_until_said_again(
     })
 }
 
+impl Params {
+    /// Refuses a threshold that the smallest frame exceeds: then every packet pauses and its leaving resumes, and these frames
+    /// wait behind each other for longer than headroom is derived for.
+    fn lets_a_frame_in(&self, place: &Place<'_>) -> Result<(), Refusal> {
+        let least = Pfc::new(self, place).threshold(0);
+        if least >= LINK_FRAME {
+            return Ok(());
+        }
+        Err(Refusal {
+            place: if self.xoff.is_some() {
+                "switch.pfc.xoff"
+            } else {
+                "switch.pfc.alpha"
+            },
+            reason: format!(
+                "lets {} in before it pauses, less than the smallest frame has: every packet pauses",
+                Bytes(least)
+            ),
+            instead: match self.xoff {
+                Some(_) => format!("write \"{LINK_FRAME}B\" or more"),
+                None => format!("write more, or \"{LINK_FRAME}B\" or more as switch.pfc.reserve"),
+            },
+        })
+    }
+}
+
 impl ControlFactory for Params {
     fn make(&self, place: &Place<'_>) -> Box<dyn FlowControl> {
         Box::new(Pfc::new(self, place))
@@ -117,6 +143,7 @@ impl ControlFactory for Params {
                 place.memory
             ));
         }
+        self.lets_a_frame_in(place)?;
         // A queue gets what none before it takes.
         let without = |queues: &[QueueSpec], at: usize| {
             let takes = queues[at].takes;
