@@ -33,14 +33,31 @@ impl Assembled {
 
     /// A circle of ports that wait for each other, in words.
     pub(crate) fn deadlock(&self, locked: &Locked) -> String {
-        let circle = locked.circle.iter().chain(locked.circle.first());
-        let names: Vec<String> = circle.map(|&link| self.line_name(link)).collect();
         format!(
             "deadlock: {}: each of these ports waits for the next, and none may send since {}; found at {}",
-            names.join(" waits for "),
+            self.circle(locked),
             human::time(Span(locked.since.0)),
             human::time(Span(locked.found.0)),
         )
+    }
+
+    fn circle(&self, locked: &Locked) -> String {
+        let circle = locked.circle.iter().chain(locked.circle.first());
+        let names: Vec<String> = circle.map(|&link| self.line_name(link)).collect();
+        names.join(" waits for ")
+    }
+
+    /// A circle that stood when a run was cut off, too short a time before to say more.
+    fn suspected(&self, outcome: &Outcome) -> Option<String> {
+        let locked = outcome
+            .suspected
+            .as_ref()
+            .filter(|_| outcome.unfinished > 0)?;
+        Some(format!(
+            "when the run ended, {}, since {}: a deadlock, or one of a while; a longer run tells (run.until)",
+            self.circle(locked),
+            human::time(Span(locked.since.0)),
+        ))
     }
 
     /// Faults that may lose frames of a flow control that nothing repeats, and what helps: said before a run.
@@ -208,6 +225,7 @@ impl Assembled {
                 first_of(&held)
             ));
         }
+        warnings.extend(self.suspected(outcome));
         warnings.extend(self.outlasted(outcome));
         warnings.extend(self.lost_frames(outcome));
         warnings.extend(self.short_of_room(outcome));

@@ -313,3 +313,35 @@ fn what_waits_for_news_that_are_on_their_way_is_not_locked() {
     }
     std::fs::remove_dir_all(&folder).expect("it is there");
 }
+
+/// A run that ends before anybody can say whether a circle of waits opens by itself says that it stood.
+#[test]
+fn a_circle_that_stood_for_less_than_tells_is_named_as_one_of_a_while() {
+    let ring = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ring.toml");
+    let of = |until: &str| {
+        let sets = [
+            "transport.kind=none",
+            "switch.flow_control=pfc",
+            "switch.shared_buffer=300KB",
+            until,
+        ];
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        let request = scenario::Request {
+            from: ring,
+            sets: &sets,
+        };
+        let run = scenario::load(&request).and_then(Scenario::assemble);
+        let run = run.unwrap_or_else(|e| panic!("{e}"));
+        run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let (short, long) = (of("run.until=600us"), of("run.until=20ms"));
+    let (of_a_while, deadlock) = ("a deadlock, or one of a while", "deadlock: ");
+    assert!(
+        said(&short, of_a_while).is_some_and(|said| said.matches(" waits for ").count() == 5),
+        "{:?}",
+        short.warnings
+    );
+    assert_eq!(said(&short, deadlock), None, "{:?}", short.warnings);
+    assert!(said(&long, deadlock).is_some(), "{:?}", long.warnings);
+    assert_eq!(said(&long, of_a_while), None, "{:?}", long.warnings);
+}

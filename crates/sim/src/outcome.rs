@@ -52,8 +52,12 @@ pub(crate) struct Stop {
     pub(crate) at: Time,
     pub(crate) interrupted: bool,
     pub(crate) idle: bool,
+    /// Until when nothing more has happened: later than `at` where nothing was left to do before the time that it was given.
+    pub(crate) reached: Time,
     /// What has been paused for longer is so for good, as far as a run that is cut off tells.
     patience: Span,
+    /// How long the news that opens a gate may be under way.
+    news: Span,
     /// The circle that was found before.
     pub(crate) found: Option<Locked>,
 }
@@ -65,14 +69,25 @@ impl Stop {
             at,
             interrupted,
             idle: early && !interrupted,
+            reached: if early || interrupted {
+                at
+            } else {
+                at.max(setup.until)
+            },
             patience: waits::patience(setup),
+            news: waits::news(setup),
             found: None,
         }
     }
 
     /// Whether what has been paused since then is so for good.
     pub(crate) fn lasts(&self, since: Option<Time>) -> bool {
-        since.is_some_and(|since| self.idle || self.at.since(since) > self.patience)
+        since.is_some_and(|since| self.idle || self.reached.since(since) > self.patience)
+    }
+
+    /// Whether what has been paused since then may be so for good.
+    pub(crate) fn may_last(&self, since: Time) -> bool {
+        self.reached.since(since) > self.news
     }
 
     /// The same of a gate of `port` that has let nothing pass `since` then: one of a circle that was found is shut for good
@@ -108,7 +123,11 @@ pub(crate) fn close(
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
     let (mut held, last) = waits::of(&setup.topology, &nodes, stop);
-    let deadlock = last.iter().flat_map(|of| of.circle.clone()).collect();
+    let deadlock: Vec<LinkId> = last.iter().flat_map(|of| of.circle.clone()).collect();
+    let suspected = deadlock
+        .is_empty()
+        .then(|| waits::suspected(&setup.topology, &nodes, stop));
+    let suspected = suspected.flatten();
     let mut locked: Vec<Locked> = stop.found.iter().cloned().chain(last).collect();
     locked.dedup_by(|last, found| last.circle == found.circle);
     let (mut ignored, mut control, mut memory) = (0, BTreeMap::new(), Vec::new());
@@ -233,6 +252,7 @@ pub(crate) fn close(
         idle: stop.idle,
         deadlock,
         locked,
+        suspected,
         held,
         ignored,
         counts: control,

@@ -361,6 +361,9 @@ pub struct Outcome {
     /// Such circles with their times: the first that was found while the run went on, which may have been opened since,
     /// and that of the end where it is another.
     pub locked: Vec<Locked>,
+    /// At the end, where there is no such circle: one of gates that were shut for less long than tells whether it opens by
+    /// itself, and for longer than news is under way.
+    pub suspected: Option<Locked>,
     /// At the end: ports at which gates hold packets back.
     pub held: Vec<LinkId>,
     /// Pauses of flows that hosts did not heed because they knew too many others.

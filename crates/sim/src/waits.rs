@@ -24,7 +24,7 @@ const LOOK_FRAMES: u64 = 32;
 const ROUND_TRIPS: u64 = 10;
 
 /// How long news between two nodes may be under way, several times over.
-fn news(setup: &Setup<'_>) -> Span {
+pub(crate) fn news(setup: &Setup<'_>) -> Span {
     let delays = setup.topology.links.iter().map(|link| link.delay);
     let longest = delays.max().unwrap_or_default();
     longest.times(2 * ROUND_TRIPS)
@@ -148,17 +148,29 @@ pub(crate) fn of(
     nodes: &[Node],
     stop: &Stop,
 ) -> (Vec<LinkId>, Option<Locked>) {
+    let held = holding(nodes, |port, since| stop.is_shut(port, since));
+    let locked = Locked::of(topology, &held, stop.reached);
+    (held.into_keys().collect(), locked)
+}
+
+/// The first circle among gates that may hold packets back for good.
+pub(crate) fn suspected(topology: &Topology, nodes: &[Node], stop: &Stop) -> Option<Locked> {
+    let held = holding(nodes, |_, since| stop.may_last(since));
+    Locked::of(topology, &held, stop.reached)
+}
+
+/// What ports hold back by gates that are shut.
+fn holding(nodes: &[Node], is_shut: impl Fn(&Port, Time) -> bool) -> Ports {
     let nodes: Vec<&Node> = nodes.iter().collect();
     let of = |port: &Port| {
         let packets = port.held_packets().into_iter();
-        let shut = packets.filter(|held| stop.is_shut(port, held.since));
+        let shut = packets.filter(|held| is_shut(port, held.since));
         shut.map(|held| Held::of(&held)).collect()
     };
     let ports = gated(&nodes).map(|port| (LinkId(port.link()), of(port)));
     let mut held: Ports = ports.collect();
     held.retain(|_, of| !of.is_empty());
-    let locked = Locked::of(topology, &held, stop.at);
-    (held.into_keys().collect(), locked)
+    held
 }
 
 /// The gates of the next switch at which what came over `link` is held back: it paused for their sake.

@@ -59,6 +59,14 @@ pub(super) struct Settings {
     pub(super) in_band: Option<Class>,
 }
 
+/// The class that ports do not drop first.
+const fn spared(first_rtt: FirstRtt) -> Class {
+    match first_rtt {
+        FirstRtt::Ssp => Class::Unscheduled,
+        FirstRtt::Silent | FirstRtt::Gaps | FirstRtt::Aeolus => Class::Scheduled,
+    }
+}
+
 impl Settings {
     pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
         let line = LineTime::new(config.rate);
@@ -136,10 +144,7 @@ impl Settings {
             probe_every: params.probe_every,
             shortest_first: params.shortest_first,
             ect: params.drop_by == DropBy::Ecn,
-            in_band: config.control_passes.then_some(match params.first_rtt {
-                FirstRtt::Ssp => Class::Unscheduled,
-                _ => Class::Scheduled,
-            }),
+            in_band: config.control_passes.then(|| spared(params.first_rtt)),
         }
     }
 }
