@@ -231,6 +231,12 @@ fn a_report_draws_every_chart_in_every_window() {
     let html = report_of(&groups);
     assert!(html.contains("bar when") && html.contains("some still missing"));
     check(&browser, "groups", &html, 8, true);
+    // More groups than a page shows at once.
+    groups.tags = (0..60).map(|tag| format!("job-{tag}")).collect();
+    for (i, flow) in groups.flows.iter_mut().enumerate() {
+        flow.tag = u16::try_from(i % 60).unwrap();
+    }
+    check(&browser, "many-groups", &report_of(&groups), 8, true);
     check(
         &browser,
         "long-flows",

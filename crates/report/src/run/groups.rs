@@ -1,9 +1,9 @@
 //! Messages that share a tag: when the last byte of all was there, and who kept it waiting.
 
 use super::bounded;
-use crate::page::{Section, Table, markup, text};
+use crate::page::{FOLDED_FROM, Section, Table, markup, text};
 use results::stats::{Dist, Figure};
-use results::{FlowRow, OfTag, RunRecord, Summary, counts, human};
+use results::{FlowRow, OfTag, RunRecord, Summary, counts, human, telling};
 use std::fmt::Write as _;
 use units::{Span, Time};
 
@@ -50,7 +50,14 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         let tag = run.tags.iter().position(|name| *name == of.name)?;
         Some((of.clone(), Course::of(run, tag)?))
     };
-    let groups: Vec<(OfTag, Course)> = summary.tags.iter().filter_map(course).collect();
+    // A page folds a long table after its first rows.
+    let many = summary.tags.len() > FOLDED_FROM;
+    let order: Vec<&OfTag> = if many {
+        telling(&summary.tags)
+    } else {
+        summary.tags.iter().collect()
+    };
+    let groups: Vec<(OfTag, Course)> = order.into_iter().filter_map(course).collect();
     let first = groups.iter().map(|(_, course)| course.first).min()?;
     let last = groups.iter().map(|(_, course)| course.last).max()?;
     // What matters most comes first: a narrow page shows only the first few columns at once.
@@ -99,8 +106,13 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         id: "groups".into(),
         title: "Groups".into(),
         says: format!(
-            "Messages that share a tag, from the first start to the last byte of all. Stragglers have more than twice the \
+            "Messages that share a tag, from the first start to the last byte of all. {}Stragglers have more than twice the \
              median slowdown of their own tag. The bars go from {} to {}.",
+            if many {
+                "The slowest at the 99th percentile come first. "
+            } else {
+                ""
+            },
             human::time(first.since(Time::ZERO)),
             human::time(last.since(Time::ZERO))
         ),
