@@ -389,3 +389,49 @@ fn of_many_tags_a_terminal_shows_the_slowest_and_those_furthest_apart() {
     );
     assert!(both.lines().count() < 80, "{both}");
 }
+
+#[test]
+fn who_ties_at_other_settings_is_said_by_name() {
+    let at = |transport: &str, load: &str, takes: u64| {
+        let mut run = run(transport, 1, &|_| takes);
+        run.settings = vec![("workload.load".into(), load.into())];
+        run
+    };
+    let said = |settings: &[(&str, [u64; 3])]| {
+        let each = settings.iter().flat_map(|(load, takes)| {
+            let names = ["homa", "dctcp", "ndp"];
+            names
+                .into_iter()
+                .zip(takes)
+                .map(|(name, &takes)| at(name, load, takes))
+        });
+        claim(&each.collect::<Vec<_>>())
+    };
+    // Numbers: the last is claimed, and the others are told.
+    let told = said(&[
+        ("0.2", [40_000, 40_000, 90_000]),
+        ("0.5", [60_000, 50_000, 90_000]),
+        ("0.8", [50_000, 90_000, 99_000]),
+    ]);
+    assert!(
+        told.starts_with("At load 0.8, the p99 slowdown of homa is"),
+        "{told}"
+    );
+    assert!(
+        told.contains("Lowest elsewhere: homa and dctcp tie at load 0.2; dctcp at load 0.5."),
+        "{told}"
+    );
+    // Names: every one is judged.
+    let told = said(&[
+        ("calm", [40_000, 40_000, 90_000]),
+        ("rough", [50_000, 90_000, 99_000]),
+    ]);
+    assert!(
+        told.starts_with(
+            "Lowest p99 slowdown: homa and dctcp tie at load calm; homa at load rough."
+        ),
+        "{told}"
+    );
+    let alone = [at("homa", "0.2", 40_000), at("homa", "0.8", 50_000)];
+    assert!(!claim(&alone).contains("elsewhere"), "{}", claim(&alone));
+}
