@@ -377,6 +377,15 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
         "{csv}"
     );
     let svg = figure.svg();
+    for text in [page.as_str(), &svg] {
+        // Where there is no zero, a bar's length is no measure, and the axis says so.
+        assert_eq!(
+            text.matches("mean FCT (us), log scale; bars begin at 8.79")
+                .count(),
+            1,
+            "{text}"
+        );
+    }
     assert_eq!(svg.matches("class=\"o c").count(), 2, "{svg}");
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     for text in [page.as_str(), &svg] {
