@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import tidegate as tg
+from tidegate._compare import Advice, Verdict
 from tidegate._html import kind_of
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +113,16 @@ def test_hosts_go_by_the_names_of_their_fabric_and_many_tags_are_folded(tmp_path
     assert "the 20 slowest of 30" in said
     assert said.index("job29") > 0
     assert "<summary>10 more tags</summary>" in said
+
+
+def test_advice_on_many_parts_is_folded() -> None:
+    parts = [Verdict(f"p99 slowdown, tag {i}", ["homa"], "1.00", ["1.00"]) for i in range(25)]
+    advice = Advice("homa.", "", "homa", ["homa"], parts, [], [], None)
+    shown = html(advice)
+    assert shown.index("tag 19") < shown.index("<summary>5 more parts</summary>")
+    assert shown.index("<summary>5 more parts</summary>") < shown.index("tag 20")
+    few = html(Advice("homa.", "", "homa", ["homa"], parts[:20], [], [], None))
+    assert "<details>" not in few
 
 
 def test_columns_have_the_units_that_the_data_dictionary_gives_them() -> None:

@@ -345,13 +345,8 @@ def _by_tag(tags: Sequence[dict[str, Any]]) -> str:
     order = sorted(
         tags, key=lambda of: (not of["unfinished"], -(quantile(of["slowdown"], "p99") or 0))
     )
-    first, rest = order[: _html.ROWS_MAX], order[_html.ROWS_MAX :]
-    words = f"messages by tag, the {len(first)} slowest of {len(tags):,}"
-    others = _html.table(head, map(row, rest))
-    return (
-        _html.table(head, map(row, first), words)
-        + f"<details><summary>{len(rest):,} more tags</summary>{others}</details>"
-    )
+    words = f"messages by tag, the {_html.ROWS_MAX} slowest of {len(tags):,}"
+    return _html.folded(head, [*map(row, order)], words, "tags")
 
 
 def _status(summary: dict[str, Any]) -> str:
