@@ -491,24 +491,7 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     if many {
         rows = telling_first(rows);
     }
-    let cell = |row: &PartRow, i: usize| {
-        let told = results::escape(&row.show(i).replace(">=", "≥"));
-        let own = row.cells[i].map(|(interval, _)| interval.mean);
-        if row.is_best(i) {
-            return markup(format!("<b class=\"best\">{told}</b>"));
-        }
-        let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
-        let rank = row.rank(i).filter(|_| rivals.len() > ACROSS_MAX);
-        let small: Vec<String> = rank
-            .map(|rank| format!("no. {rank}"))
-            .into_iter()
-            .chain(times)
-            .collect();
-        match small.join(", ") {
-            small if small.is_empty() => markup(told),
-            small => markup(format!("{told}<small>{small}</small>")),
-        }
-    };
+    let cell = |row: &PartRow, i: usize| part_cell(row, i, rivals.len());
     let names = || rivals.iter().map(|group| group.transport.as_str());
     let table = if rivals.len() > ACROSS_MAX && !many {
         let short = |row: &PartRow| {
@@ -554,6 +537,26 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
         fold: "",
         wide: true,
     })
+}
+
+/// What a rival has of a part: the best is bold, others have their ratio to it, and their place where they are many.
+fn part_cell(row: &PartRow, i: usize, rivals: usize) -> Value {
+    let told = results::escape(&row.show(i).replace(">=", "≥"));
+    let own = row.cells[i].map(|(interval, _)| interval.mean);
+    if row.is_best(i) {
+        return markup(format!("<b class=\"best\">{told}</b>"));
+    }
+    let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
+    let rank = row.rank(i).filter(|_| rivals > ACROSS_MAX);
+    let small: Vec<String> = rank
+        .map(|rank| format!("no. {rank}"))
+        .into_iter()
+        .chain(times)
+        .collect();
+    match small.join(", ") {
+        small if small.is_empty() => markup(told),
+        small => markup(format!("{told}<small>{small}</small>")),
+    }
 }
 
 /// How many times the best a number is, where that can be told from 1.

@@ -2,6 +2,7 @@
 
 use super::bounded;
 use crate::page::{FOLDED_FROM, Section, Table, markup, text};
+use minijinja::Value;
 use results::stats::{Dist, Figure};
 use results::{FlowRow, OfTag, RunRecord, Summary, counts, human, telling};
 use std::fmt::Write as _;
@@ -74,33 +75,8 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         "started",
     ]);
     table.text = vec![""];
-    let time = |ps| human::time(Span(ps));
     for (of, course) in &groups {
-        let name = match of.name.as_str() {
-            model::UNTAGGED => "no tag",
-            name => name,
-        };
-        let slow = |pick: fn(&Dist<f64>) -> Figure<f64>| {
-            let figure = of.slowdown.as_ref().map(pick);
-            figure.map_or("-".into(), |figure| bounded(figure, human::ratio))
-        };
-        let half = course
-            .half
-            .map_or("-".into(), |half| human::time(half.since(course.first)));
-        // Who has not finished may be one more.
-        let least = if of.unfinished > 0 { "≥ " } else { "" };
-        table.push(vec![
-            text(name),
-            text(human::count(of.messages)),
-            text(human::count(of.unfinished)),
-            text(bounded(of.took_ps, time)),
-            markup(bar(of, course, (first, last))),
-            text(half),
-            text(format!("{least}{}", human::count(of.stragglers))),
-            text(slow(|dist| dist.p50)),
-            text(slow(|dist| dist.p99)),
-            text(human::time(course.first.since(Time::ZERO))),
-        ]);
+        table.push(row(of, course, (first, last)));
     }
     Some(Section {
         id: "groups".into(),
@@ -122,6 +98,36 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         fold: "",
         wide: true,
     })
+}
+
+/// The cells of a group; bars go between the ends of all of them.
+fn row(of: &OfTag, course: &Course, ends: (Time, Time)) -> Vec<Value> {
+    let time = |ps| human::time(Span(ps));
+    let name = match of.name.as_str() {
+        model::UNTAGGED => "no tag",
+        name => name,
+    };
+    let slow = |pick: fn(&Dist<f64>) -> Figure<f64>| {
+        let figure = of.slowdown.as_ref().map(pick);
+        figure.map_or("-".into(), |figure| bounded(figure, human::ratio))
+    };
+    let half = course
+        .half
+        .map_or("-".into(), |half| human::time(half.since(course.first)));
+    // Who has not finished may be one more.
+    let least = if of.unfinished > 0 { "≥ " } else { "" };
+    vec![
+        text(name),
+        text(human::count(of.messages)),
+        text(human::count(of.unfinished)),
+        text(bounded(of.took_ps, time)),
+        markup(bar(of, course, ends)),
+        text(half),
+        text(format!("{least}{}", human::count(of.stragglers))),
+        text(slow(|dist| dist.p50)),
+        text(slow(|dist| dist.p99)),
+        text(human::time(course.first.since(Time::ZERO))),
+    ]
 }
 
 /// What the colours of the bars are.
