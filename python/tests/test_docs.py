@@ -168,6 +168,31 @@ def test_the_page_of_a_transport_leads_to_where_it_moves(tmp_path: Path) -> None
         assert known.returncode == 0, setting
 
 
+def test_every_transport_moves_on_its_page_as_it_does_in_a_run(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, DOCS / "pictures/motion.py", tmp_path], check=True)
+    drawn = {path.name: path.read_text("utf-8") for path in tmp_path.glob("*.svg")}
+    kept = {path.name: path.read_text("utf-8") for path in (DOCS / "pictures/motion").glob("*.svg")}
+    assert kept == drawn, "./tg docs draws them anew"
+    pages = [page.read_text("utf-8") for page in (ROOT / "crates/transports/src").glob("*/*.md")]
+    shown = [re.findall(r"/docs/pictures/motion/(\S+\.svg)\)", page) for page in pages]
+    assert sorted(name for names in shown for name in names) == sorted(drawn)
+    listed = subprocess.run([*PROGRAM, "list", "transports"], capture_output=True, check=True)
+    known = re.findall(r"^ *([a-z]\S*)  ", listed.stdout.decode(), re.MULTILINE)
+    assert {f"{name.replace('+', '-')}.svg" for name in known} == {*drawn}
+    for name, picture in drawn.items():
+        # Packets of each sender move; without motion, and without a script, it stands.
+        moves = set(re.findall(r"animation-name:(p\d+)", picture))
+        assert len(moves) >= 3 * 33, name
+        assert moves <= set(re.findall(r"@keyframes (p\d+)", picture)), name
+        assert "(prefers-reduced-motion: reduce)" in picture, name
+        assert "<script" not in picture, name
+        assert not re.search(r"(?<!xmlns=\")https?://", picture), name
+        assert max(map(float, re.findall(r"([\d.]+)%", picture))) <= 100, name
+        # Some are under way in the picture that stands.
+        still = list(re.findall(r"<circle class=\"m [^>]*>", picture))
+        assert any("opacity" not in dot for dot in still), name
+
+
 def test_the_lecture_is_a_page_with_what_came_out(tmp_path: Path) -> None:
     subprocess.run([sys.executable, DOCS / "site.py", tmp_path], check=True)
     page = (tmp_path / "first-round-trip.md").read_text("utf-8")

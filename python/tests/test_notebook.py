@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import tidegate as tg
+from tidegate._compare import Advice, Verdict
 from tidegate._html import kind_of
 
 ROOT = Path(__file__).parents[2]
@@ -79,8 +80,49 @@ def test_a_table_shows_its_first_rows_and_says_how_many_there_are() -> None:
     assert shown.cells[: len(result.flows)] == list(result.flows)
     assert "30 rows, the first 20" in html(result.flows)
     first = dict(zip(result.flows, shown.cells[len(result.flows) :], strict=False))
-    assert (first["size"], first["src"]) == ("5 KB", str(result.flows["src"][0]))
+    assert (first["size"], first["src"]) == ("5 KB", f"h{result.flows['src'][0]}")
     assert first["fct_ps"].endswith(" us")
+
+
+def test_hosts_go_by_the_names_of_their_fabric_and_many_tags_are_folded(tmp_path: Path) -> None:
+    hosts = ("gpu7", "store", "cpu,1")
+    data = '<data key="r">100Gbps</data><data key="d">1us</data>'
+    edges = "".join(f'<edge source="{name}" target="sw">{data}</edge>' for name in hosts)
+    nodes = "".join(f'<node id="{name}"/>' for name in (*hosts, "sw"))
+    keys = "".join(
+        f'<key id="{name[0]}" for="edge" attr.name="{name}" attr.type="string"/>'
+        for name in ("rate", "delay")
+    )
+    (tmp_path / "fabric.graphml").write_text(
+        f'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{keys}'
+        f'<graph edgedefault="undirected">{nodes}{edges}</graph></graphml>'
+    )
+    lines = [f'"cpu,1",gpu7,{i + 1}KB,{i}us,job{i}\n' for i in range(30)]
+    (tmp_path / "list.csv").write_text("src,dst,size,start,tag\n" + "".join(lines))
+    started = {
+        "name": "named",
+        "topology": {"kind": "file", "path": str(tmp_path / "fabric.graphml")},
+        "workload": {"kind": "trace", "path": str(tmp_path / "list.csv")},
+    }
+    result = tg.run(started)
+    assert sorted(map(str, result.hosts["name"])) == ["cpu,1", "gpu7", "store"]
+    shown = _Parts(result.flows)
+    first = dict(zip(result.flows, shown.cells[len(result.flows) :], strict=False))
+    assert (first["src"], first["dst"]) == ("cpu,1", "gpu7")
+    said = html(result)
+    assert "the 20 slowest of 30" in said
+    assert said.index("job29") > 0
+    assert "<summary>10 more tags</summary>" in said
+
+
+def test_advice_on_many_parts_is_folded() -> None:
+    parts = [Verdict(f"p99 slowdown, tag {i}", ["homa"], "1.00", ["1.00"]) for i in range(25)]
+    advice = Advice("homa.", "", "homa", ["homa"], parts, [], [], None)
+    shown = html(advice)
+    assert shown.index("tag 19") < shown.index("<summary>5 more parts</summary>")
+    assert shown.index("<summary>5 more parts</summary>") < shown.index("tag 20")
+    few = html(Advice("homa.", "", "homa", ["homa"], parts[:20], [], [], None))
+    assert "<details>" not in few
 
 
 def test_columns_have_the_units_that_the_data_dictionary_gives_them() -> None:

@@ -225,8 +225,37 @@ def test_the_search_in_a_folder_keeps_what_is_typed(site: Path) -> None:
     assert 0 < found[-1] < found[0]
 
 
+def test_a_picture_in_motion_stands_when_it_is_asked(site: Path) -> None:
+    page = site / "transports" / "stands.html"
+    asking = """
+    <pre id=told></pre><script>
+    const wait = (ms) => new Promise((go) => setTimeout(go, ms));
+    addEventListener("load", async () => {
+      const button = document.querySelector("article button.still");
+      const picture = document.querySelector("article img");
+      const says = () => {
+        const pressed = button.getAttribute("aria-pressed"), drawn = picture.naturalWidth > 0;
+        const name = picture.src.split("/").pop();
+        told.textContent += `${button.textContent}, ${pressed}, ${name}, ${drawn}\\n`;
+      };
+      await wait(500);
+      says();
+      for (let i = 0; i < 2; i++) { button.click(); await wait(500); says(); }
+    });
+    </script></body>"""
+    text = (site / "transports" / "homa.html").read_text("utf-8")
+    page.write_text(text.replace("</body>", asking), "utf-8")
+    assert shown(page).splitlines() == [
+        "Let it stand, false, homa.svg, true",
+        "Let it move, true, homa.svg#still, true",
+        "Let it stand, false, homa.svg, true",
+    ]
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("name", ["index", "data", "figures/index", "first-round-trip"])
+@pytest.mark.parametrize(
+    "name", ["index", "data", "figures/index", "first-round-trip", "transports/ndp"]
+)
 def test_the_site_is_read_and_used_by_everybody(site: Path, name: str, colours: str) -> None:
     told = look(site / f"{name}.html", dark=colours == "dark", own=site)
     assert sorted(one["width"] for one in told) == list(WIDTHS)

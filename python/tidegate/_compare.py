@@ -70,7 +70,7 @@ class Advice:
     def _repr_html_(self) -> str:
         """Show the claim, and a row per part."""
         rows = [(one.part, _who(one), *one.cells) for one in self.verdicts]
-        table = _html.table(("part", "ahead", *self.rivals), rows)
+        table = _html.folded(("part", "ahead", *self.rivals), rows, what="parts")
         said = [f"{self.claim} {self.more}", *self.unjudged]
         return "".join(f"<p>{escape(text)}</p>" for text in said) + table
 

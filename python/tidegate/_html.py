@@ -106,6 +106,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str = 
     return f"<table>{title}<thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
+def folded(
+    head: Sequence[str], rows: Sequence[Sequence[object]], caption: str = "", what: str = "rows"
+) -> str:
+    """Make a table of the first rows, and fold the others behind how many they are."""
+    first, rest = rows[:ROWS_MAX], rows[ROWS_MAX:]
+    shown = table(head, first, caption)
+    if not rest:
+        return shown
+    others = table(head, rest)
+    return f"{shown}<details><summary>{len(rest):,} more {what}</summary>{others}</details>"
+
+
 def page(html: str, words: str) -> str:
     """Fold a page of its own, without any request, behind these words."""
     return (

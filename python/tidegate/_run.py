@@ -96,11 +96,26 @@ class Table(Mapping[str, list[Cell]]):
         """Show the first rows, numbers with their units, and say how many there are."""
         rows = list(zip(*self._columns.values(), strict=True))
         kinds = [_html.kind_of(name) for name in self]
-        shown = [list(map(_html.cell, row, kinds)) for row in rows[: _html.ROWS_MAX]]
+        hosts = self._hosts() if {"src", "dst"} <= {*self} else {}
+
+        def cell(value: Cell, name: str, kind: str) -> str:
+            named = hosts.get(value) if name in {"src", "dst"} else None
+            return named or _html.cell(value, kind)
+
+        shown = [list(map(cell, row, self, kinds)) for row in rows[: _html.ROWS_MAX]]
         words = f"{self._path.name}: {len(rows):,} rows"
         if len(rows) > len(shown):
             words += f", the first {len(shown)}"
         return _html.table(list(self), shown, words)
+
+    def _hosts(self) -> dict[Cell, str]:
+        """Names of hosts by number, where the table of hosts lies beside this one."""
+        file = self._path.with_name("hosts.csv")
+        hosts = columns(file) if file.exists() else {}
+        return {
+            number: str(name)
+            for number, name in zip(hosts.get("host", []), hosts.get("name", []), strict=True)
+        }
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the table over by the Arrow PyCapsule interface, in the types that it has."""
@@ -307,10 +322,14 @@ def quantile(spread: dict[str, Any] | None, which: str) -> float | None:
 
 
 def _by_tag(tags: Sequence[dict[str, Any]]) -> str:
-    """Show the messages of each tag: how many, and when the last byte of all had come."""
+    """Show the messages of each tag: how many, and when the last byte of all had come.
+
+    Of many tags the slowest are seen, and the others behind a fold.
+    """
     head = ("tag", "messages", "complete after", "completion p99", "slowdown p99", "stragglers")
-    rows = [
-        (
+
+    def row(of: dict[str, Any]) -> tuple[str, ...]:
+        return (
             of["name"],
             f"{of['messages']:,}"
             + (f", {of['unfinished']:,} unfinished" if of["unfinished"] else ""),
@@ -320,9 +339,14 @@ def _by_tag(tags: Sequence[dict[str, Any]]) -> str:
             _html.figure(of["slowdown"], "p99"),
             f"{of['stragglers']:,}",
         )
-        for of in tags
-    ]
-    return _html.table(head, rows, "messages by tag")
+
+    if len(tags) <= _html.ROWS_MAX:
+        return _html.table(head, map(row, tags), "messages by tag")
+    order = sorted(
+        tags, key=lambda of: (not of["unfinished"], -(quantile(of["slowdown"], "p99") or 0))
+    )
+    words = f"messages by tag, the {_html.ROWS_MAX} slowest of {len(tags):,}"
+    return _html.folded(head, [*map(row, order)], words, "tags")
 
 
 def _status(summary: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What a crate that uses tidegate needs of a clone: folders, and files of the root.
-const PARTS: [&str; 8] = [
+pub const PARTS: [&str; 8] = [
     "Cargo.toml",
     "Cargo.lock",
     "clippy.toml",

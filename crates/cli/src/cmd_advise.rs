@@ -11,7 +11,7 @@ use crate::exit;
 use crate::progress::{catch_interrupts, interrupted};
 use crate::screen::Screen;
 use model::intent::{Limit, MarkSpec, Over, PortSpec, QueueSpec, Share};
-use report::Grounds;
+use report::{FOLDED_FROM, Grounds};
 use results::compare::{Advice, PartVerdict};
 use results::{FileError, Summary, wrap};
 use scenario::{Assembled, Diagnostic, Scenario};
@@ -510,21 +510,15 @@ fn cut(items: &[String]) -> Vec<String> {
     shown
 }
 
-/// What holds for all messages, and of the other parts those in which the best loses most, then those in which others
-/// do, in the order of the page.
+/// What holds for all messages and the most telling parts, in the order of the page.
 fn most_telling(advice: &Advice) -> Vec<&PartVerdict> {
-    let (all, parts) = advice.verdicts.split_at(advice.verdicts.len().min(2));
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    let telling = |i: &usize| (parts[*i].loses, parts[*i].apart);
-    order.sort_by(|a, b| {
-        let (a, b) = (telling(a), telling(b));
-        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
-    });
-    order.truncate(LINES_MAX);
-    order.sort_unstable();
-    all.iter()
-        .chain(order.into_iter().map(|i| &parts[i]))
-        .collect()
+    let mut told = advice.telling();
+    told.truncate(2 + LINES_MAX);
+    let place = |told: &&PartVerdict| advice.verdicts.iter().position(|one| one == *told);
+    if advice.verdicts.len() <= FOLDED_FROM {
+        told.sort_by_key(place);
+    }
+    told
 }
 
 /// The advice on a terminal, in lines of at most `width` columns.

@@ -60,6 +60,7 @@ struct Trace {
     network: Network,
     flights: Vec<Flight>,
     lives: Vec<Life>,
+    fingerprint: u64,
 }
 
 impl Trace {
@@ -91,6 +92,7 @@ impl Trace {
             network: traced.network,
             flights,
             lives,
+            fingerprint: traced.fingerprint,
         })
     }
 
@@ -101,9 +103,10 @@ impl Trace {
     /// What a file got.
     fn told(&self, files: &[String]) -> String {
         format!(
-            "{} packets in {} frames: {}\n",
+            "{} packets in {} frames, fingerprint {:016x}: {}\n",
             human::count(self.flights.len() as u64),
             human::count(self.frames() as u64),
+            self.fingerprint,
             files.join(", ")
         )
     }
@@ -111,7 +114,10 @@ impl Trace {
     fn say(&self, files: &[String], global: &Global, screen: &Screen) {
         if global.json {
             let (packets, frames) = (self.flights.len(), self.frames());
-            let document = json!({ "packets": packets, "frames": frames, "files": files });
+            let fingerprint = format!("{:016x}", self.fingerprint);
+            let document = json!({
+                "fingerprint": fingerprint, "packets": packets, "frames": frames, "files": files
+            });
             screen.print(&format!("{document:#}\n"));
         } else {
             screen.say(&self.told(files));

@@ -478,7 +478,7 @@ fn a_capture_goes_into_a_pipe_or_a_file_and_never_among_text() {
     );
     assert_eq!(piped.stdout[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
     let written = tidegate(&folder.0, &[&window[..], &["-o", "a.pcapng"]].concat());
-    assert!(text(&written.stdout).contains(" frames: a.pcapng"));
+    assert!(text(&written.stdout).contains(" frames, fingerprint "));
     assert_eq!(
         std::fs::read(folder.path("a.pcapng")).unwrap(),
         piped.stdout
@@ -601,6 +601,8 @@ fn trace_writes_the_files_that_it_was_asked_for_and_refuses_a_bad_window() {
     assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
     let document: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
     assert!(document["frames"].as_u64() > document["packets"].as_u64());
+    let print = tidegate(&folder.0, &["fingerprint", &file]).stdout;
+    assert_eq!(document["fingerprint"], text(&print).trim());
     let start = &std::fs::read(folder.path("a.pcapng")).unwrap()[..4];
     assert_eq!(start, [0x0a, 0x0d, 0x0d, 0x0a]);
     assert!(folder.path("a.json").is_file() && folder.path("a.lua").is_file());

@@ -58,9 +58,24 @@ const measure = (cell) => {
   const found = /^(?:≥|>=|at least)?\s*([\d,]*\.?\d+)\s*([A-Za-z/]+|%)?/.exec(text.replaceAll("\u00a0", " "));
   return found ? [+found[1].replaceAll(",", "") * (sizes[found[2]] || 1), text] : [text === "-" || !text ? -Infinity : null, text];
 };
+// Of many rows the first are seen, in whatever order, until somebody looks for some or asks for all.
+const FEW = 12;
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0], rows = [...body.rows];
   if (rows.length < 3) continue;
+  const input = element("input", {type: "search", placeholder: "find in this table"}), says = element("output");
+  const folds = rows.length > 2 * FEW && !table.closest("details");
+  let all = !folds;
+  const look = () => {
+    const wanted = input.value.toLowerCase().split(/\s+/).filter((word) => word);
+    let found = 0;
+    for (const row of body.rows) {
+      const text = row.textContent.toLowerCase(), fits = wanted.every((word) => text.includes(word));
+      found += fits;
+      row.classList.toggle("folded", !fits || (!all && !wanted.length && found > FEW));
+    }
+    says.textContent = wanted.length ? `${found} of ${rows.length} rows` : all ? "" : `the first ${FEW} of ${rows.length} rows`;
+  };
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     // A column of bars repeats the one beside it.
     if (!head.textContent.trim()) return;
@@ -74,23 +89,25 @@ for (const table of document.querySelectorAll("table")) {
       const order = numbers ? (a, b) => a[1] - b[1] : (a, b) => a[2].localeCompare(b[2], "en", {numeric: true});
       keyed.sort((a, b) => up ? order(b, a) : order(a, b));
       body.append(...keyed.map(([row]) => row));
+      look();
     });
     head.replaceChildren(button);
   });
   if (rows.length < 10) continue;
-  const input = element("input", {type: "search", placeholder: "find in this table"}), says = element("output");
   input.setAttribute("aria-label", "Find in this table");
-  input.addEventListener("input", () => {
-    const wanted = input.value.toLowerCase().split(/\s+/);
-    let shown = 0;
-    for (const row of rows) {
-      const text = row.textContent.toLowerCase(), fits = wanted.every((word) => text.includes(word));
-      row.style.display = fits ? "" : "none";
-      shown += fits;
-    }
-    says.textContent = input.value ? `${shown} of ${rows.length} rows` : "";
-  });
+  input.addEventListener("input", look);
   table.parentElement.before(element("div", {className: "find"}, input, says));
+  if (!folds) continue;
+  const more = element("button", {type: "button", className: "more"});
+  const fold = (to) => {
+    all = to;
+    more.textContent = all ? `show the first ${FEW} rows` : `show all ${rows.length} rows`;
+    more.setAttribute("aria-expanded", all);
+    look();
+  };
+  more.addEventListener("click", () => fold(!all));
+  table.parentElement.after(more);
+  fold(false);
 }
 for (const plot of document.querySelectorAll(".plot:not(.cats)")) readable(plot);
 for (const plot of document.querySelectorAll(".plot.cats")) stepped(plot);

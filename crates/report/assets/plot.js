@@ -48,6 +48,13 @@ const hintIn = (area) => {
     hide: () => { cross.remove(); tip.remove(); },
   };
 };
+// What keys do in a plot, below it for as long as it has them.
+let helps = 0;
+const helped = (plot, text) => {
+  const help = Object.assign(document.createElement("p"), {className: "keys", id: `keys-${helps += 1}`, textContent: text});
+  plot.append(help);
+  plot.setAttribute("aria-describedby", help.id);
+};
 // Curves: their values at one place, and a part of them.
 const readable = (plot) => {
   const x = axisOf(plot.dataset.x), y = axisOf(plot.dataset.y);
@@ -130,15 +137,22 @@ const readable = (plot) => {
   area.addEventListener("pointerleave", hint.hide);
   plot.addEventListener("blur", hint.hide);
   plot.addEventListener("keydown", (event) => {
-    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key], near = {"+": 0.25, "=": 0.25, "-": 1}[event.key];
-    const wide = seen[1] - seen[0];
-    if (step) where = Math.min(seen[1], Math.max(seen[0], where + step * Math.max(1, wide / 100)));
+    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key], near = {"+": 0.25, "=": 0.25, "-": 1, "_": 1}[event.key];
+    const wide = seen[1] - seen[0], end = {Home: seen[0], End: seen[1]}[event.key];
+    // Nobody means the chart who goes back in the history or changes the size of the page.
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (step && event.shiftKey) {
+      const by = Math.min(1000 - seen[1], Math.max(-seen[0], step * wide / 4));
+      see(seen[0] + by, seen[1] + by);
+    } else if (step) where = Math.min(seen[1], Math.max(seen[0], where + step * Math.max(1, wide / 100)));
+    else if (end !== undefined) where = end;
     else if (near) see(where - wide * near, where + wide * near);
-    else if (event.key === "Escape") see(0, 1000);
+    else if (event.key === "Escape" || event.key === "0") see(0, 1000);
     else return;
     event.preventDefault();
     draw();
   });
+  helped(plot, "← → read a value, Home and End the ends; + and − show a part and more, Shift with ← → moves it, 0 shows all. With a pointer: pull over a part.");
 };
 // Bars: one after the other.
 const stepped = (plot) => {
@@ -165,6 +179,7 @@ const stepped = (plot) => {
     event.preventDefault();
     show(Math.min(bars.length - 1, Math.max(0, chosen + step)));
   });
+  helped(plot, "← → read one bar after the other.");
 };
 // A map of rows over time: one cell of it.
 const mapped = (map) => {
@@ -197,4 +212,5 @@ const mapped = (map) => {
     event.preventDefault();
     show(at[0] + step[0], at[1] + step[1]);
   });
+  helped(map, "← → ↑ ↓ read one cell after the other.");
 };

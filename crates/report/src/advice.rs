@@ -1,9 +1,9 @@
 //! Advice as a page: every claim beside the runs that it rests on.
 
-use crate::page::{About, Block, Chip, Page, Section, Table, markup, text as plain};
+use crate::page::{About, Block, Chip, FOLDED_FROM, Page, Section, Table, markup, text as plain};
 use crate::run::bind;
 use results::Summary;
-use results::compare::{Advice, LEVEL_TOLD};
+use results::compare::{Advice, LEVEL_TOLD, PartVerdict};
 use results::escape;
 use std::fmt::Write as _;
 
@@ -76,6 +76,17 @@ impl<'a> Links<'a> {
     }
 }
 
+impl Links<'_> {
+    /// The same; what names nobody leads to all runs.
+    fn with_runs(&self, text: &str) -> String {
+        let linked = self.within(text);
+        if linked.contains("<a href") {
+            return linked;
+        }
+        format!("{linked} <a href=\"#everybody\">(of all runs)</a>")
+    }
+}
+
 /// Advice as one HTML file.
 pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> String {
     let links = Links::new(advice, runs, grounds);
@@ -98,7 +109,7 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
         sections.push(list("price", "The price", &says, prices));
     }
     sections.push(everybody(advice, runs, grounds));
-    sections.push(needs(grounds));
+    sections.push(needs(grounds, &links));
     if !grounds.tried.is_empty() {
         sections.push(tried(advice, grounds));
     }
@@ -111,7 +122,7 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
     );
     if !unjudged.is_empty() {
         let says = "What these runs do not tell.";
-        let unjudged = bullets(&unjudged, escape);
+        let unjudged = bullets(&unjudged, |text| links.with_runs(text));
         sections.push(list("unjudged", "Not judged", says, unjudged));
     }
     let first = runs.first();
@@ -149,12 +160,20 @@ pub fn of_advice(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Strin
 
 /// A list of what `show` makes of each item.
 fn bullets(items: &[String], show: impl Fn(&str) -> String) -> String {
-    let mut out = String::from("<ul>");
-    for item in items {
-        let _ = write!(out, "<li>{}</li>", show(item));
+    let list = |items: &[String]| {
+        let items = items.iter().map(|item| format!("<li>{}</li>", show(item)));
+        format!("<ul>{}</ul>", items.collect::<String>())
+    };
+    if items.len() <= FOLDED_FROM {
+        return list(items);
     }
-    out.push_str("</ul>");
-    out
+    let (first, rest) = items.split_at(FOLDED_FROM / 2);
+    format!(
+        "{}<details><summary>{} more</summary>{}</details>",
+        list(first),
+        rest.len(),
+        list(rest)
+    )
 }
 
 fn link(href: &str, text: &str) -> String {
@@ -165,7 +184,13 @@ fn verdicts(advice: &Advice, links: &Links<'_>) -> Section {
     let mut table = Table::new(&["messages", "ahead", "by how much"]);
     table.text = vec!["ahead", "by how much"];
     table.long = vec!["ahead", "by how much"];
-    for verdict in &advice.verdicts {
+    let many = advice.verdicts.len() > FOLDED_FROM;
+    let order = if many {
+        advice.telling()
+    } else {
+        advice.verdicts.iter().collect()
+    };
+    for verdict in order {
         let winners = match verdict.winners.as_slice() {
             [] => "cannot be said".to_owned(),
             [one] => one.clone(),
@@ -180,7 +205,11 @@ fn verdicts(advice: &Advice, links: &Links<'_>) -> Section {
     Section {
         id: "verdicts".into(),
         title: "Who is ahead for which messages".into(),
-        says: LEVEL_TOLD.into(),
+        says: if many {
+            format!("{LEVEL_TOLD} What the best loses most in comes first.")
+        } else {
+            LEVEL_TOLD.into()
+        },
         body: markup(String::new()),
         points: 0,
         table: Some(table),
@@ -189,43 +218,64 @@ fn verdicts(advice: &Advice, links: &Links<'_>) -> Section {
     }
 }
 
-/// A row per transport: what it has of every part of the messages, and the reports of its runs.
+/// What each transport has of every part of the messages, and the reports of its runs: a row per transport, or a column
+/// where the parts are too many to stand side by side.
 fn everybody(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
     let equal = advice.equal.as_deref();
-    let parts = advice.verdicts.iter().map(|verdict| verdict.part.as_str());
-    let head: Vec<&str> = ["transport"]
-        .into_iter()
-        .chain(parts)
-        .chain(["reports"])
-        .collect();
-    let mut table = Table::new(&head);
-    for (i, name) in advice.rivals.iter().enumerate() {
-        let mut row = vec![plain(name.clone())];
-        row.extend(advice.verdicts.iter().map(|verdict| {
-            let (mean, spread) = match verdict.cells[i].strip_suffix(')') {
-                Some(told) => told.split_once(" (").unwrap_or((told, "")),
-                None => (verdict.cells[i].as_str(), ""),
-            };
-            let best = verdict.winners.contains(name);
-            let (open, close) = if best {
-                ("<b class=\"best\">", "</b>")
-            } else {
-                ("", "")
-            };
-            markup(format!(
-                "{open}{}{close}<small>{}</small>",
-                escape(mean),
-                escape(spread)
-            ))
-        }));
+    let cell = |verdict: &PartVerdict, i: usize| {
+        let (mean, spread) = match verdict.cells[i].strip_suffix(')') {
+            Some(told) => told.split_once(" (").unwrap_or((told, "")),
+            None => (verdict.cells[i].as_str(), ""),
+        };
+        let best = verdict.winners.contains(&advice.rivals[i]);
+        let (open, close) = if best {
+            ("<b class=\"best\">", "</b>")
+        } else {
+            ("", "")
+        };
+        markup(format!(
+            "{open}{}{close}<small>{}</small>",
+            escape(mean),
+            escape(spread)
+        ))
+    };
+    let reports = |name: &String| {
         let own = runs.iter().zip(&grounds.links);
         let own = own.filter(|(run, _)| run.transport == *name);
         let seeds: Vec<String> = own
             .map(|(run, href)| link(href, &format!("seed {}", run.seed)))
             .collect();
-        row.push(markup(seeds.join(" ")));
-        table.push(row);
-    }
+        seeds.join(" ")
+    };
+    let rivals = || advice.rivals.iter().map(String::as_str);
+    let all = 0..advice.rivals.len();
+    let (mut body, many) = (String::new(), advice.verdicts.len() > FOLDED_FROM);
+    let table = if many {
+        let mut table = Table::new(
+            &std::iter::once("messages")
+                .chain(rivals())
+                .collect::<Vec<_>>(),
+        );
+        for name in &advice.rivals {
+            let _ = write!(body, "<p>{}: {}</p>", escape(name), reports(name));
+        }
+        for verdict in advice.telling() {
+            let cells = all.clone().map(|i| cell(verdict, i));
+            let part = std::iter::once(plain(verdict.part.clone()));
+            table.push(part.chain(cells).collect());
+        }
+        table
+    } else {
+        let parts = advice.verdicts.iter().map(|verdict| verdict.part.as_str());
+        let head = ["transport"].into_iter().chain(parts).chain(["reports"]);
+        let mut table = Table::new(&head.collect::<Vec<_>>());
+        for (i, name) in advice.rivals.iter().enumerate() {
+            let cells = advice.verdicts.iter().map(|verdict| cell(verdict, i));
+            let row = std::iter::once(plain(name.clone())).chain(cells);
+            table.push(row.chain([markup(reports(name))]).collect());
+        }
+        table
+    };
     Section {
         id: "everybody".into(),
         title: "Every transport, with its runs".into(),
@@ -233,7 +283,7 @@ fn everybody(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
             "Means over the seeds, and their intervals below.{} Who is ahead, or level with who is, is bold.",
             equal.map_or(String::new(), |equal| format!(" {equal}"))
         ),
-        body: markup(String::new()),
+        body: markup(body),
         points: 0,
         table: Some(table),
         fold: "",
@@ -241,18 +291,18 @@ fn everybody(advice: &Advice, runs: &[&Summary], grounds: &Grounds) -> Section {
     }
 }
 
-fn needs(grounds: &Grounds) -> Section {
+fn needs(grounds: &Grounds, links: &Links<'_>) -> Section {
     let mut table = Table::new(&["transport", "port", "what it does"]);
     table.text = vec!["port", "what it does"];
     table.long = vec!["what it does"];
     for (name, needs) in &grounds.needs {
         if needs.is_empty() {
             let nothing = "nothing but a buffer";
-            table.push(vec![plain(name.clone()), plain("-"), plain(nothing)]);
+            table.push(vec![markup(links.within(name)), plain("-"), plain(nothing)]);
         }
         for (port, does) in needs {
             table.push(vec![
-                plain(name.clone()),
+                markup(links.within(name)),
                 plain(port.clone()),
                 plain(does.clone()),
             ]);
@@ -261,7 +311,7 @@ fn needs(grounds: &Grounds) -> Section {
     Section {
         id: "needs".into(),
         title: "What it needs of switches".into(),
-        says: "As the ports of these runs were set up.".into(),
+        says: "As the ports of these runs were set up; a name leads to its first run.".into(),
         body: markup(String::new()),
         points: 0,
         table: Some(table),

@@ -122,6 +122,15 @@ impl Axis {
         escape(&format!("{}{scale}", self.title))
     }
 
+    /// The same as plain text, above bars: on a logarithmic scale there is no zero to begin at.
+    pub(crate) fn over_bars(&self) -> String {
+        if !self.log {
+            return self.title.clone();
+        }
+        let from = self.unit.show_figure(self.min);
+        format!("{}, log scale; bars begin at {from}", self.title)
+    }
+
     /// A label at every tick, `side` being the property that places it.
     pub(crate) fn labels(&self, side: &str) -> String {
         let mut out = String::new();

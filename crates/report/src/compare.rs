@@ -7,12 +7,14 @@ mod over;
 mod standings;
 
 use crate::chart::{Axis, COLOURS, Line, LineChart, Range, ranges};
-use crate::page::{About, Block, Check, Chip, Page, Section, Table, markup, text as plain};
+use crate::page::{
+    About, Block, Check, Chip, FOLDED_FROM, Page, Section, Table, markup, text as plain,
+};
 use crate::run::{bind, pair_up};
 use minijinja::Value;
 use results::compare::{
-    ACROSS_MAX, Better, Comparison, Group, LEVEL_TOLD, METRICS, PartRow, headline, interrupted,
-    part_rows, show, warnings, what_the_spread_is,
+    ACROSS_MAX, Better, Comparison, Group, LEVEL_TOLD, METRICS, PartRow, TAGS_SHOWN, headline,
+    interrupted, part_rows, show, telling_first, warnings, what_the_spread_is,
 };
 use results::human;
 use results::stats::Interval;
@@ -411,9 +413,8 @@ fn titled(what: &str, place: &Group) -> String {
 
 /// The tail of the slowdown by message size, transport by transport, at one place.
 fn by_size(runs: &[&Summary], comparison: &Comparison, last: &Group) -> Option<Section> {
-    let (shown, left_out) = drawn(comparison.rivals(last).collect());
+    let (shown, mut left_out) = drawn(comparison.rivals(last).collect());
     let bins = runs.first()?.sizes.get(1..)?;
-    let tagged = !tags(&shown).is_empty();
     let tail = |group: &Group, bin: usize| {
         let values: Vec<f64> = runs
             .iter()
@@ -434,7 +435,15 @@ fn by_size(runs: &[&Summary], comparison: &Comparison, last: &Group) -> Option<S
             values,
         });
     }
-    for (name, values) in tags(&shown) {
+    let (tags, of) = tags(&shown);
+    if tags.len() < of {
+        let _ = write!(
+            left_out,
+            "Of {of} tags the {TAGS_SHOWN} in which they are furthest apart. "
+        );
+    }
+    let tagged = of > 0;
+    for (name, values) in tags {
         rows.push(Range { name, values });
     }
     // One range says what all messages say.
@@ -474,30 +483,17 @@ fn by_size(runs: &[&Summary], comparison: &Comparison, last: &Group) -> Option<S
 /// Who is ahead in which part of the messages at one place, and by how much.
 fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     let rivals: Vec<&Group> = comparison.rivals(last).collect();
-    let rows = part_rows(&rivals);
+    let mut rows = part_rows(&rivals);
     if rivals.len() < 2 || rows.len() < 2 {
         return None;
     }
-    let cell = |row: &PartRow, i: usize| {
-        let told = results::escape(&row.show(i).replace(">=", "≥"));
-        let own = row.cells[i].map(|(interval, _)| interval.mean);
-        if row.is_best(i) {
-            return markup(format!("<b class=\"best\">{told}</b>"));
-        }
-        let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
-        let rank = row.rank(i).filter(|_| rivals.len() > ACROSS_MAX);
-        let small: Vec<String> = rank
-            .map(|rank| format!("no. {rank}"))
-            .into_iter()
-            .chain(times)
-            .collect();
-        match small.join(", ") {
-            small if small.is_empty() => markup(told),
-            small => markup(format!("{told}<small>{small}</small>")),
-        }
-    };
+    let many = rows.len() > FOLDED_FROM;
+    if many {
+        rows = telling_first(rows);
+    }
+    let cell = |row: &PartRow, i: usize| part_cell(row, i, rivals.len());
     let names = || rivals.iter().map(|group| group.transport.as_str());
-    let table = if rivals.len() > ACROSS_MAX {
+    let table = if rivals.len() > ACROSS_MAX && !many {
         let short = |row: &PartRow| {
             let name = row.name.trim_start_matches("p99 slowdown, ");
             name.to_owned()
@@ -525,16 +521,42 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     Some(Section {
         id: id("parts", last).into(),
         title: titled("Who is ahead where", last).into(),
-        says: "Sizes and tags of messages by themselves; the best is bold, and who is level with it; small numbers are ratios to the \
-               best. Stragglers, where a tag has \
-               some, are messages with more than twice the median slowdown of their own tag."
-            .into(),
+        says: format!(
+            "Sizes and tags of messages by themselves; the best is bold, and who is level with it; small numbers are ratios to the \
+             best. Stragglers, where a tag has \
+             some, are messages with more than twice the median slowdown of their own tag.{}",
+            if many {
+                " Tags in which they are furthest apart come first."
+            } else {
+                ""
+            }
+        ),
         body: Value::from(""),
         points: 0,
         table: Some(table),
         fold: "",
         wide: true,
     })
+}
+
+/// What a rival has of a part: the best is bold, others have their ratio to it, and their place where they are many.
+fn part_cell(row: &PartRow, i: usize, rivals: usize) -> Value {
+    let told = results::escape(&row.show(i).replace(">=", "≥"));
+    let own = row.cells[i].map(|(interval, _)| interval.mean);
+    if row.is_best(i) {
+        return markup(format!("<b class=\"best\">{told}</b>"));
+    }
+    let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
+    let rank = row.rank(i).filter(|_| rivals > ACROSS_MAX);
+    let small: Vec<String> = rank
+        .map(|rank| format!("no. {rank}"))
+        .into_iter()
+        .chain(times)
+        .collect();
+    match small.join(", ") {
+        small if small.is_empty() => markup(told),
+        small => markup(format!("{told}<small>{small}</small>")),
+    }
 }
 
 /// How many times the best a number is, where that can be told from 1.
@@ -544,9 +566,12 @@ fn times(own: f64, best: f64) -> Option<String> {
     (ratio.is_finite() && ratio > 1.0 && text != human::ratio(1.0)).then(|| format!("{text} times"))
 }
 
-/// The tails of messages that share a tag, group by group.
-fn tags(groups: &[&Group]) -> Vec<(String, Vec<Option<f64>>)> {
-    let mut rows: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+/// The tails of messages with a tag, and the name of that.
+type OfTag = (String, Vec<Option<f64>>);
+
+/// The tails of messages that share a tag, group by group: of many tags those furthest apart, and how many there are.
+fn tags(groups: &[&Group]) -> (Vec<OfTag>, usize) {
+    let mut rows: Vec<OfTag> = Vec::new();
     for part in groups.iter().flat_map(|group| &group.parts) {
         let Some(tag) = part.tag() else { continue };
         let name = human::tag(tag);
@@ -558,7 +583,16 @@ fn tags(groups: &[&Group]) -> Vec<(String, Vec<Option<f64>>)> {
             rows.push((name, groups.iter().map(of).collect()));
         }
     }
-    rows
+    let all = rows.len();
+    if all > TAGS_SHOWN {
+        let apart = |(_, values): &OfTag| {
+            let ends = ends(values.iter().flatten().copied());
+            ends.map_or(1.0, |(low, high)| high / low)
+        };
+        rows.sort_by(|a, b| apart(b).total_cmp(&apart(a)));
+        rows.truncate(TAGS_SHOWN);
+    }
+    (rows, all)
 }
 
 /// Every figure; how far its seeds lie apart stands below it, so that all columns fit.

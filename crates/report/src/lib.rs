@@ -10,7 +10,9 @@ mod run;
 pub use advice::{Grounds, of_advice};
 pub use compare::{Beside, of_runs};
 pub use figure::{Cut, Dot, Figure, Mark, Panel, Scale, Series};
-pub use page::{EDGES_SCRIPT, EDGES_STYLE, FABRIC_SCRIPT, FABRIC_STYLE, PLOT_SCRIPT, PLOT_STYLE};
+pub use page::{
+    EDGES_SCRIPT, EDGES_STYLE, FABRIC_SCRIPT, FABRIC_STYLE, FOLDED_FROM, PLOT_SCRIPT, PLOT_STYLE,
+};
 pub use run::{motion, of_run, of_why};
 
 use results::{FileError, Meta, Output, RunFolder, RunRecord, Summary, Verdict};

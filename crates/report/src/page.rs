@@ -29,6 +29,9 @@ const FABRIC_START: &str = "\nconst $ = (id) => document.getElementById(id), mak
 }
 ";
 
+/// Tables with more rows show the first ones until somebody asks for all: `FEW` of the script, twice.
+pub const FOLDED_FROM: usize = 24;
+
 #[derive(Serialize)]
 pub(crate) struct Page {
     pub(crate) title: String,

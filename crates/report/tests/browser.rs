@@ -231,6 +231,12 @@ fn a_report_draws_every_chart_in_every_window() {
     let html = report_of(&groups);
     assert!(html.contains("bar when") && html.contains("some still missing"));
     check(&browser, "groups", &html, 8, true);
+    // More groups than a page shows at once.
+    groups.tags = (0..60).map(|tag| format!("job-{tag}")).collect();
+    for (i, flow) in groups.flows.iter_mut().enumerate() {
+        flow.tag = u16::try_from(i % 60).unwrap();
+    }
+    check(&browser, "many-groups", &report_of(&groups), 8, true);
     check(
         &browser,
         "long-flows",
@@ -371,6 +377,15 @@ fn a_figure_draws_bars_curves_and_what_is_published() {
         "{csv}"
     );
     let svg = figure.svg();
+    for text in [page.as_str(), &svg] {
+        // Where there is no zero, a bar's length is no measure, and the axis says so.
+        assert_eq!(
+            text.matches("mean FCT (us), log scale; bars begin at 8.79")
+                .count(),
+            1,
+            "{text}"
+        );
+    }
     assert_eq!(svg.matches("class=\"o c").count(), 2, "{svg}");
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     for text in [page.as_str(), &svg] {

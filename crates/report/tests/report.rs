@@ -501,3 +501,24 @@ fn a_group_stands_with_its_last_byte_and_its_stragglers_near_the_top() {
     run.flows.iter_mut().for_each(|flow| flow.tag = 0);
     assert!(!html(&run).0.contains("id=\"groups\""));
 }
+
+#[test]
+fn of_many_groups_the_slowest_come_first() {
+    let mut run = common::mixed(400);
+    run.tags = (0..40).map(|tag| format!("job{tag}")).collect();
+    for (i, flow) in run.flows.iter_mut().enumerate() {
+        flow.tag = u16::try_from(i % 40).unwrap();
+    }
+    let last = run.flows.iter().rposition(|flow| flow.tag == 33).unwrap();
+    run.flows[last].end = None;
+    let (page, _) = html(&run);
+    let section = page.split_once("id=\"groups\"").unwrap().1;
+    assert!(section.contains("The slowest at the 99th percentile come first."));
+    let first = section.split_once("<tbody>").unwrap().1;
+    let first = first.split_once("<td>").unwrap().1;
+    assert!(
+        first.starts_with("job33</td>"),
+        "what is missing: {}",
+        &first[..20]
+    );
+}

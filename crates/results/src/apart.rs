@@ -113,6 +113,18 @@ pub struct OfTag {
     pub slowdown: Option<Dist<f64>>,
 }
 
+/// The tags with the most telling first: those of which messages are missing, then those with the greatest slowdown at
+/// the 99th percentile.
+pub fn telling(tags: &[OfTag]) -> Vec<&OfTag> {
+    let mut order: Vec<&OfTag> = tags.iter().collect();
+    let tail = |of: &OfTag| of.slowdown.as_ref().map_or(0.0, |dist| dist.p99.value);
+    order.sort_by(|a, b| {
+        let missing = (b.unfinished > 0).cmp(&(a.unfinished > 0));
+        missing.then(tail(b).total_cmp(&tail(a)))
+    });
+    order
+}
+
 /// The tags of the counted messages, in the order of their numbers.
 pub(crate) fn tags(run: &RunRecord, counted: &[&FlowRow]) -> Vec<OfTag> {
     let mut of: Vec<Vec<&FlowRow>> = vec![Vec::new(); run.tags.len()];

@@ -159,7 +159,7 @@ fn fill<'a, R: 'static>(
     let cells = rows.iter().map(|row| column.get(row, &look));
     let numbers = cells.clone().map(|cell| match cell {
         Cell::Number(number) => Some(number),
-        Cell::Nothing | Cell::Ratio(_) | Cell::Text(_) => None,
+        Cell::Nothing | Cell::Ratio(_) | Cell::Text(_) | Cell::Numbered(..) => None,
     });
     let optional = column.optional;
     match column.kind {
@@ -180,13 +180,14 @@ fn fill<'a, R: 'static>(
         Kind::Ratio => {
             let ratios = cells.map(|cell| match cell {
                 Cell::Ratio(ratio) => Some(ratio),
-                Cell::Nothing | Cell::Number(_) | Cell::Text(_) => None,
+                Cell::Nothing | Cell::Number(_) | Cell::Text(_) | Cell::Numbered(..) => None,
             });
             put::<DoubleType>(to, ratios, optional)
         }
         Kind::Text => {
             let texts = cells.map(|cell| match cell {
                 Cell::Text(text) => Some(text.into()),
+                Cell::Numbered(word, number) => Some(format!("{word}{number}").into_bytes().into()),
                 Cell::Nothing | Cell::Number(_) | Cell::Ratio(_) => None,
             });
             put::<ByteArrayType>(to, texts, optional)
@@ -230,6 +231,7 @@ mod tests {
             names: Names {
                 tags: &[],
                 transports,
+                hosts: &[],
             },
             end: Time(9),
             span: Span::ZERO,

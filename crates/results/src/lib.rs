@@ -28,7 +28,7 @@ mod threshold;
 pub mod trace;
 mod unit;
 
-pub use apart::{Control, OfTag, OfTransport, OwnCounter, Pauses};
+pub use apart::{Control, OfTag, OfTransport, OwnCounter, Pauses, telling};
 pub use curves::{CURVES_SCHEMA, Curves, QueueCurve, SizeCurves};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};

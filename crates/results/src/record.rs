@@ -90,6 +90,8 @@ pub struct Names<'a> {
     pub tags: &'a [String],
     /// [`RunRecord::transports`].
     pub transports: &'a [String],
+    /// [`RunRecord::hosts`].
+    pub hosts: &'a [String],
 }
 
 impl<'a> Names<'a> {
@@ -142,6 +144,7 @@ impl RunRecord {
         Names {
             tags: &self.tags,
             transports: &self.transports,
+            hosts: &self.hosts,
         }
     }
 }

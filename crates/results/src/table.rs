@@ -1,6 +1,6 @@
 //! A run on the terminal: one header, one row per transport, and what the reader must know.
 
-use crate::apart::{OfTag, OfTransport};
+use crate::apart::{OfTag, OfTransport, telling};
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
 use crate::stats::{Dist, Figure};
@@ -377,6 +377,9 @@ pub fn notes(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
     out
 }
 
+/// Tags of a run that a terminal shows. [ours]
+const TAGS_SHOWN: usize = 10;
+
 /// A run among others: `homa, load 0.2, seed 3`.
 fn called(run: &Summary, varied: &[String], seeds: bool) -> String {
     let mut name = run.transport.clone();
@@ -418,8 +421,22 @@ fn by_tag(run: &Summary) -> Option<String> {
         let tail = [slow.p50, slow.p99, slow.max].map(at_least).join(" / ");
         Some(format!("{} {tail}, {}", name(of), all_in(of)))
     };
-    let parts: Vec<_> = run.tags.iter().filter_map(one).collect();
-    (!parts.is_empty()).then(|| format!("slowdown p50 / p99 / max by tag: {}", parts.join("; ")))
+    let some = |of: &&OfTag| of.slowdown.is_some();
+    let all = run.tags.iter().filter(some).count();
+    // A screen holds so many; the report has the others.
+    let (parts, which): (Vec<String>, _) = if all > TAGS_SHOWN {
+        let order = telling(&run.tags).into_iter();
+        let which = format!(", the {TAGS_SHOWN} slowest of {all}");
+        (order.filter_map(one).take(TAGS_SHOWN).collect(), which)
+    } else {
+        (run.tags.iter().filter_map(one).collect(), String::new())
+    };
+    (all > 0).then(|| {
+        format!(
+            "slowdown p50 / p99 / max by tag{which}: {}",
+            parts.join("; ")
+        )
+    })
 }
 
 /// Median and 99th percentile of the slowdown by size of message, where sizes differ.

@@ -39,6 +39,8 @@ pub enum Cell<'a> {
     Ratio(f64),
     /// A name.
     Text(&'a str),
+    /// A name that is a word and a number: `h3`.
+    Numbered(&'static str, u64),
 }
 
 impl From<Option<u64>> for Cell<'_> {
@@ -463,6 +465,15 @@ pub fn hosts<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Table<HostCounts
     let mut t = Table::<HostCounts>(Vec::new());
     t.number("host", Kind::U32, "The host.", |r| r.host.into());
     t.add(
+        "name",
+        Kind::Text,
+        "Its name in the fabric.",
+        |r: &HostCounts, look| {
+            let name = look.names.hosts.get(r.host as usize);
+            name.map_or(Cell::Numbered("h", r.host.into()), |name| Cell::Text(name))
+        },
+    );
+    t.add(
         "transport",
         Kind::Text,
         "The transport.",
@@ -586,6 +597,9 @@ impl Line {
             Cell::Number(number) => self.number(number),
             Cell::Ratio(ratio) => write!(self.0, "{ratio}").expect("memory takes every text"),
             Cell::Text(text) => self.text(text),
+            Cell::Numbered(word, number) => {
+                write!(self.0, "{word}{number}").expect("memory takes every text");
+            }
         }
         self.0.push(b',');
     }

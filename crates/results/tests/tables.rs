@@ -769,7 +769,7 @@ fn places_with_names_are_judged_one_by_one() {
     let says = compare::headline(&compare::Comparison::of(&cut)).unwrap();
     assert_eq!(
         says.claim,
-        "Lowest p99 slowdown: t0 at traffic calm; nobody alone at traffic rough."
+        "Lowest p99 slowdown: t0 at traffic calm; nobody for sure at traffic rough."
     );
 }
 

@@ -7,8 +7,8 @@
 
 mod common;
 
-use results::Summary;
 use results::compare::{self, Advice, Comparison};
+use results::{Style, Summary, table};
 use units::{Span, Time};
 
 /// 300 messages that start one after the other, tagged in turns; each takes what is said, in nanoseconds.
@@ -345,4 +345,93 @@ fn stragglers_of_a_group_stand_beside_those_of_others_and_rank_nobody() {
             .iter()
             .all(|verdict| !verdict.part.contains("stragglers"))
     );
+}
+
+/// 300 messages of 60 tags, of which each takes longer than the one before, the one with number 7 longest.
+fn jobs(transport: &str, slow: u64) -> Summary {
+    let mut run = common::mixed(300);
+    run.tags = (0..60).map(|tag| format!("job{tag}")).collect();
+    for (i, flow) in run.flows.iter_mut().enumerate() {
+        let tag = u16::try_from(i % 60).unwrap();
+        (flow.tag, flow.ideal) = (tag, Span::us(10));
+        let start = Time::ZERO.after(Span::us(i as u64));
+        let takes = if tag == 7 { slow } else { 20 + u64::from(tag) };
+        (flow.start, flow.end) = (Some(start), Some(start.after(Span::us(takes))));
+    }
+    run.transport = transport.into();
+    run.end = run.flows.iter().filter_map(|flow| flow.end).max().unwrap();
+    run.fingerprint = slow;
+    Summary::of(&run)
+}
+
+#[test]
+fn of_many_tags_a_terminal_shows_the_slowest_and_those_furthest_apart() {
+    let (one, other) = (jobs("homa", 900), jobs("dctcp", 90));
+    let alone = table::text(&[(&one, &[])], Style::PLAIN);
+    let words = alone.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("by tag, the 10 slowest of 60: job7 (5) 90.0 / 90.0 / 90.0,"),
+        "{words}"
+    );
+    assert!(words.contains("job59 (5)") && !words.contains("job50 (5)"));
+    let both = compare::text(&[&one, &other], Style::PLAIN);
+    let rows: Vec<&str> = both
+        .lines()
+        .filter(|line| line.contains(", tag "))
+        .collect();
+    assert_eq!(rows.len(), 2 * compare::TAGS_SHOWN, "{both}");
+    assert!(rows[0].starts_with(" p99 slowdown, tag job7 "), "{both}");
+    assert!(
+        both.contains(
+            "the 10 tags in which the transports are furthest apart; 50 more in the page"
+        ),
+        "{both}"
+    );
+    assert!(both.lines().count() < 80, "{both}");
+}
+
+#[test]
+fn who_ties_at_other_settings_is_said_by_name() {
+    let at = |transport: &str, load: &str, takes: u64| {
+        let mut run = run(transport, 1, &|_| takes);
+        run.settings = vec![("workload.load".into(), load.into())];
+        run
+    };
+    let said = |settings: &[(&str, [u64; 3])]| {
+        let each = settings.iter().flat_map(|(load, takes)| {
+            let names = ["homa", "dctcp", "ndp"];
+            names
+                .into_iter()
+                .zip(takes)
+                .map(|(name, &takes)| at(name, load, takes))
+        });
+        claim(&each.collect::<Vec<_>>())
+    };
+    // Numbers: the last is claimed, and the others are told.
+    let told = said(&[
+        ("0.2", [40_000, 40_000, 90_000]),
+        ("0.5", [60_000, 50_000, 90_000]),
+        ("0.8", [50_000, 90_000, 99_000]),
+    ]);
+    assert!(
+        told.starts_with("At load 0.8, the p99 slowdown of homa is"),
+        "{told}"
+    );
+    assert!(
+        told.contains("Lowest elsewhere: homa and dctcp tie at load 0.2; dctcp at load 0.5."),
+        "{told}"
+    );
+    // Names: every one is judged.
+    let told = said(&[
+        ("calm", [40_000, 40_000, 90_000]),
+        ("rough", [50_000, 90_000, 99_000]),
+    ]);
+    assert!(
+        told.starts_with(
+            "Lowest p99 slowdown: homa and dctcp tie at load calm; homa at load rough."
+        ),
+        "{told}"
+    );
+    let alone = [at("homa", "0.2", 40_000), at("homa", "0.8", 50_000)];
+    assert!(!claim(&alone).contains("elsewhere"), "{}", claim(&alone));
 }

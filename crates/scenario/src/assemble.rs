@@ -628,7 +628,7 @@ impl Assembled {
     }
 
     /// Names of the hosts, where they are other than h0, h1 and so on.
-    fn host_names(&self) -> Vec<String> {
+    pub(crate) fn host_names(&self) -> Vec<String> {
         let hosts = &self.topology.nodes[..self.topology.hosts as usize];
         let mut numbered = (0..).zip(hosts);
         if numbered.all(|(i, host): (u32, _)| *host.name == format!("h{i}")) {

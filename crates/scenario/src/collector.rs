@@ -21,6 +21,7 @@ pub(crate) struct Collector<'a> {
     every: Span,
     rows: Vec<FlowRow>,
     transports: Vec<String>,
+    hosts: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -41,6 +42,7 @@ impl<'a> Collector<'a> {
             every,
             rows: Vec::new(),
             transports: run.transports(),
+            hosts: run.host_names(),
         }
     }
 
@@ -88,6 +90,7 @@ impl Observer for Collector<'_> {
         let names = Names {
             tags: &self.run.traffic.tags,
             transports: &self.transports,
+            hosts: &self.hosts,
         };
         self.watch.completed(&self.rows, names);
     }

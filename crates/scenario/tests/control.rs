@@ -92,9 +92,9 @@ fn what_a_transport_declares_is_a_column_and_is_empty_where_another_counts() {
     table.csv(&mut csv, &run.counts, look).unwrap();
     assert_eq!(
         String::from_utf8(csv).unwrap(),
-        "host,transport,data_sent,retransmitted,duplicates,credits_sent,credits_received,credits_wasted,\
+        "host,name,transport,data_sent,retransmitted,duplicates,credits_sent,credits_received,credits_wasted,\
          credits_dropped,timeouts,nonsense,requests,probes,acks,line_lost\n\
-         0,expresspass,0,0,0,3,0,0,0,0,0,0,0,0,0\n0,dctcp,0,0,0,0,0,0,0,0,0,,,,\n\
-         1,expresspass,3,0,0,0,3,0,0,0,0,1,0,0,0\n1,dctcp,3,0,0,0,0,0,0,0,0,,,,\n"
+         0,h0,expresspass,0,0,0,3,0,0,0,0,0,0,0,0,0\n0,h0,dctcp,0,0,0,0,0,0,0,0,0,,,,\n\
+         1,h1,expresspass,3,0,0,0,3,0,0,0,0,1,0,0,0\n1,h1,dctcp,3,0,0,0,0,0,0,0,0,,,,\n"
     );
 }

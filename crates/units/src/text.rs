@@ -64,6 +64,11 @@ impl Field<'_> {
         })
     }
 
+    /// The word of a field between commas: within quotes each quote is written twice.
+    pub fn quotes(&self) -> String {
+        self.text.replace("\"\"", "\"")
+    }
+
     /// A quantity with its unit.
     ///
     /// # Errors
@@ -97,30 +102,40 @@ pub fn lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
 }
 
 /// The same, split at commas: fields may be empty, and white space around them is no part of them, nor are quotes, within
-/// which a comma separates nothing. A comment has a line of its own: a name may contain `#`.
-pub fn comma_lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
+/// which a comma separates nothing and a quote is written twice ([`Field::quotes`] reads that). A comment has a line of its
+/// own: a name may contain `#`.
+///
+/// A line is an error where a quote has no end, or does not stand around the whole field.
+pub fn comma_lines(text: &str) -> impl Iterator<Item = Result<Vec<Field<'_>>, TextError>> {
     let comment = |line: &str| line.trim_start().starts_with('#');
     split_lines(
         text,
         between_commas,
-        move |line| if comment(line) { "" } else { line },
+        move |line| {
+            if comment(line) { "" } else { line }
+        },
     )
 }
 
-fn split_lines<'a>(
+fn split_lines<'a, T>(
     text: &'a str,
-    split: impl Fn(&'a str, u32) -> Vec<Field<'a>>,
+    split: impl Fn(&'a str, u32) -> T,
     content: impl Fn(&'a str) -> &'a str,
-) -> impl Iterator<Item = Vec<Field<'a>>> {
+) -> impl Iterator<Item = T> {
     (1u32..)
-        .zip(unmarked(text).lines())
+        .zip(ended(unmarked(text)))
         .filter_map(move |(number, line)| {
             let content = content(line);
             (!content.trim().is_empty()).then(|| split(content, number))
         })
 }
 
-fn between_commas(content: &str, line: u32) -> Vec<Field<'_>> {
+/// Lines that end as on any system: with a line feed, a carriage return, or both.
+fn ended(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| line.split('\r'))
+}
+
+fn between_commas(content: &str, line: u32) -> Result<Vec<Field<'_>>, TextError> {
     let (mut column, mut quoted) = (1, false);
     content
         .split(move |c| {
@@ -140,7 +155,18 @@ fn between_commas(content: &str, line: u32) -> Vec<Field<'_>> {
                 column: column + count(&raw[..indent]),
             };
             column += count(raw) + 1;
-            field
+            // What is left are quotes that were not written twice, or stand in a field without quotes around it.
+            let stray = match inner {
+                Some(inner) => inner.replace("\"\"", "").contains('"'),
+                None => whole.contains('"'),
+            };
+            if stray {
+                return Err(field.error(
+                    "a quote that does not stand around the whole field; put quotes around it, and write each \
+                     quote within twice, like \"ring \"\"east\"\"\"",
+                ));
+            }
+            Ok(field)
         })
         .collect()
 }
@@ -278,19 +304,56 @@ mod tests {
     fn fields_between_commas_may_be_empty() {
         let all: Vec<_> = comma_lines("a, µ ,,b\n \n").collect();
         assert_eq!(all.len(), 1);
-        let places: Vec<_> = all[0].iter().map(|f| (f.text, f.column)).collect();
+        let places: Vec<_> = all[0]
+            .as_ref()
+            .unwrap()
+            .iter()
+            .map(|f| (f.text, f.column))
+            .collect();
         assert_eq!(places, [("a", 1), ("µ", 4), ("", 7), ("b", 8)]);
     }
 
     #[test]
     fn names_between_commas_may_have_quotes_commas_and_more() {
-        let text = " # a, comment\n1, \"ring, east\" ,job#1\nring #2,\"\",\"open, end";
+        let text = " # a, comment\n1, \"ring, east\" ,job#1\nring #2,\"\",\"a \"\"b\"\", c\"";
         let all: Vec<Vec<_>> = comma_lines(text)
-            .map(|line| line.iter().map(|f| (f.text, f.column)).collect())
+            .map(|line| {
+                line.unwrap()
+                    .iter()
+                    .map(|f| (f.quotes(), f.column))
+                    .collect()
+            })
             .collect();
-        let first = vec![("1", 1), ("ring, east", 5), ("job#1", 18)];
-        let second = vec![("ring #2", 1), ("", 10), ("\"open, end", 12)];
+        let owned =
+            |fields: [(&str, u32); 3]| fields.map(|(text, at)| (text.to_owned(), at)).to_vec();
+        let first = owned([("1", 1), ("ring, east", 5), ("job#1", 18)]);
+        let second = owned([("ring #2", 1), ("", 10), ("a \"b\", c", 13)]);
         assert_eq!(all, [first, second]);
+    }
+
+    #[test]
+    fn a_quote_without_its_other_is_an_error_with_its_place() {
+        for (text, place) in [
+            ("1,\"open, end\n2,3\n", (1, 3)),
+            ("1,2\n1,a\"b\"\n", (2, 3)),
+            ("\"a\"b\",2\n", (1, 1)),
+            ("1,\"a\" b\n", (1, 3)),
+            ("1,\"\n", (1, 3)),
+        ] {
+            let error = comma_lines(text).find_map(Result::err).expect(text);
+            assert_eq!((error.line, error.column), place, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_end_as_on_any_system() {
+        for text in ["a\nb c\n\nd", "a\r\nb c\r\n\r\nd\r\n", "a\rb c\r\rd\r"] {
+            let all: Vec<Vec<_>> = lines(text)
+                .map(|line| line.iter().map(|f| (f.text, f.line)).collect())
+                .collect();
+            let found = [vec![("a", 1)], vec![("b", 2), ("c", 2)], vec![("d", 4)]];
+            assert_eq!(all, found, "{text:?}");
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub fn parse_cdf(name: &str, text: &str, options: CdfOptions) -> Result<Cdf, Tex
     let (rows, header) = match dialect {
         Dialect::CpNode => return cp_node(&first[0], &rows),
         Dialect::Csv => {
-            let mut rows: Vec<_> = comma_lines(text).collect();
+            let mut rows = comma_lines(text).collect::<Result<Vec<_>, TextError>>()?;
             let header = rows.remove(0);
             (rows, Some(header))
         }

@@ -2,7 +2,7 @@
 //!
 //! Ours has one message per line, `src,dst,size,start[,tag]`, with units: `0,1,64KB,1.5us,incast`.
 //! A first line that starts with `src` is a header. A host goes by its name in the fabric, or by its
-//! number where none has that name.
+//! number where none has that name. A message without a tag has the tag `untagged`.
 //!
 //! HPCC's `flow.txt` has the number of flows first, then `src dst pg dport size start` per line,
 //! with sizes in bytes and starts in seconds. `dport` 100 marks normal flows and 200 incast; `pg`
@@ -42,15 +42,18 @@ pub fn parse_csv(
     names: &BTreeMap<&str, u32>,
 ) -> Result<Traffic, TextError> {
     let mut flows = Tagged::default();
+    let mut forms = [false; 2];
+    let header = |row: &Result<Vec<Field<'_>>, _>| {
+        row.as_ref()
+            .is_ok_and(|row| row[0].text.eq_ignore_ascii_case("src"))
+    };
     let mut rows = comma_lines(text).peekable();
-    rows.next_if(|row| row[0].text.eq_ignore_ascii_case("src"));
+    rows.next_if(header);
     for row in rows {
+        let row = row?;
         let (fields, tag) = match row[..] {
             [src, dst, size, start] => ([src, dst, size, start], None),
-            [src, dst, size, start, tag] => {
-                let named = Some(tag).filter(|tag| !tag.text.is_empty());
-                ([src, dst, size, start], named)
-            }
+            [src, dst, size, start, tag] => ([src, dst, size, start], Some(tag)),
             _ => {
                 return Err(row[0].error(format!(
                     "{} fields; a message is \"src,dst,size,start[,tag]\", like \
@@ -63,12 +66,40 @@ pub fn parse_csv(
         let ends = named_ends(&src, &dst, hosts, names)?;
         let size: Bytes = size.quantity()?;
         let start: Span = start.quantity()?;
-        let named = tag.map_or(model::UNTAGGED, |tag| tag.text);
+        let named = named_tag(tag.as_ref(), &src, &mut forms)?;
         flows
-            .push(ends, size.0, Time::ZERO.after(start), named)
+            .push(ends, size.0, Time::ZERO.after(start), &named)
             .map_err(|error| tag.unwrap_or(src).error(error.to_string()))?;
     }
     flows.finish()
+}
+
+/// The tag of a message of our list. `forms` says whether there were messages without one, and messages with the
+/// tag that these get: both in one list would become one group without a word.
+fn named_tag(
+    tag: Option<&Field<'_>>,
+    first: &Field<'_>,
+    forms: &mut [bool; 2],
+) -> Result<String, TextError> {
+    let written = tag.filter(|tag| !tag.text.is_empty());
+    let name = written.map_or_else(|| model::UNTAGGED.to_owned(), Field::quotes);
+    let at = tag.unwrap_or(first);
+    if name.trim().is_empty() || name.chars().any(char::is_control) {
+        return Err(at.error(format!(
+            "{name:?} is no tag: it has nothing to read, or characters that control a terminal; write a word, like \
+             \"checkpoint\""
+        )));
+    }
+    if name == model::UNTAGGED {
+        forms[usize::from(written.is_some())] = true;
+        if *forms == [true; 2] {
+            return Err(at.error(format!(
+                "messages without a tag are called \"{name}\", and others have that for a tag; give either \
+                 another one"
+            )));
+        }
+    }
+    Ok(name)
 }
 
 /// Writes our list.
@@ -80,9 +111,14 @@ pub fn write_csv(traffic: &Traffic) -> Result<String, WorkloadError> {
     for (message, time) in timed(traffic)? {
         let (src, dst) = (traffic.sender(message), traffic.receiver(message));
         let tag = &traffic.tags[usize::from(message.tag)];
-        let quote = if tag.contains(',') { "\"" } else { "" };
+        // White space around a field is no part of it.
+        let plain = !tag.contains([',', '"']) && tag.trim() == tag;
+        let tag = match plain {
+            true => tag.clone(),
+            false => format!("\"{}\"", tag.replace('"', "\"\"")),
+        };
         let size = Bytes(message.size);
-        writeln!(text, "{src},{dst},{size},{time},{quote}{tag}{quote}")
+        writeln!(text, "{src},{dst},{size},{time},{tag}")
             .expect("a string takes all that is written");
     }
     Ok(text)
@@ -231,15 +267,15 @@ fn named_ends(
     names: &BTreeMap<&str, u32>,
 ) -> Result<(u32, u32), TextError> {
     let host = |field: &Field<'_>| {
-        if let Some(&host) = names.get(field.text) {
+        let named = field.quotes();
+        if let Some(&host) = names.get(named.as_str()) {
             return Ok(host);
         }
         if !field.text.starts_with(|c: char| c.is_ascii_digit()) {
             let first = names.iter().min_by_key(|&(_, number)| number);
             let like = first.map_or("0".to_owned(), |(name, _)| format!("\"{name}\""));
             return Err(field.error(format!(
-                "there is no host \"{}\"; write the name of one, like {like}, or a number below {hosts}",
-                field.text
+                "there is no host \"{named}\"; write the name of one, like {like}, or a number below {hosts}"
             )));
         }
         let number: u32 = field.number("a host")?;
@@ -326,6 +362,25 @@ mod tests {
             lines,
             ["0,2,4MB,0ps,allreduce", "0,3,1B,1us,untagged"],
             "a name before a number"
+        );
+    }
+
+    #[test]
+    fn a_tag_with_quotes_is_read_as_other_programs_write_it() {
+        let text =
+            "src,dst,size,start,tag\r0,1,1B,0ps,\"the \"\"big\"\", one\"\r0,1,1B,0ps,\" b\"\r";
+        let traffic = parse_csv(text, 2, &BTreeMap::new()).unwrap();
+        assert_eq!(traffic.tags, ["the \"big\", one", " b"]);
+        assert_eq!(
+            write_csv(&traffic).unwrap(),
+            text.replace('\r', "\n"),
+            "what is written is read back"
+        );
+        // All messages of a list that tidegate wrote may have the tag of those without one.
+        let text = "0,1,1B,0s,untagged\n0,1,1B,0s,untagged\n";
+        assert_eq!(
+            parse_csv(text, 2, &BTreeMap::new()).unwrap().tags,
+            ["untagged"]
         );
     }
 
@@ -430,6 +485,20 @@ mod tests {
                 "1:1: there is no host \"x\"; write the name of one, like \"gpu0\", or a number below 4",
             ),
             ("gpu1,1,64KB,1us\n", "1:6: a message from host 1 to itself"),
+            (
+                "0,1,1B,0s,a\n0,1,1B,0s,\"ring\n",
+                "2:11: a quote that does not",
+            ),
+            ("0,1,1B,0s,a\n0,1,1B,0s,\"  \"\n", "2:12: \"  \" is no tag"),
+            ("0,1,1B,0s,a\u{1b}b\n", "1:11: \"a\\u{1b}b\" is no tag"),
+            (
+                "0,1,1B,0s,\n0,1,1B,0s,untagged\n",
+                "2:11: messages without a tag are called \"untagged\"",
+            ),
+            (
+                "0,1,1B,0s,untagged\n0,1,1B,0s\n",
+                "2:1: messages without a tag are called \"untagged\"",
+            ),
         ] {
             let names = BTreeMap::from([("gpu0", 0), ("gpu1", 1)]);
             let error = parse_csv(text, 4, &names).unwrap_err().to_string();
@@ -469,7 +538,7 @@ mod tests {
             let mut flows = Tagged::default();
             for (src, dst, size, start, tag) in rows {
                 let dst = if dst < src { dst } else { dst + 1 };
-                flows.push((src, dst), size, Time(start), ["normal", "incast", "dport 3"][tag]).unwrap();
+                flows.push((src, dst), size, Time(start), ["normal", "in\"cast, ", "dport 3"][tag]).unwrap();
             }
             let traffic = flows.finish().unwrap();
             // Connection numbers follow the lines of the file, which follow the order of starts.
@@ -482,7 +551,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_a_reader_panic(text in "[0-9a-z.,# \n-]{0,200}") {
+        fn no_text_makes_a_reader_panic(text in "[0-9a-z.,#\" \r\n-]{0,200}") {
             let _ = parse_csv(&text, 4, &BTreeMap::new());
             let _ = parse_hpcc(&text, any_host);
             let _ = crate::parse_cdf("any", &text, crate::CdfOptions::default());

@@ -35,7 +35,11 @@ pub(super) fn html(panel: &Panel) -> String {
          <div class=\"ys\" aria-hidden=\"true\">{}</div><div class=\"area\">",
         x.data(),
         y.data(),
-        y.titled(),
+        if named {
+            escape(&y.over_bars())
+        } else {
+            y.titled()
+        },
         y.labels("bottom"),
     );
     shapes(panel, &x, &y, &mut out);

@@ -103,7 +103,11 @@ fn draw(out: &mut String, panel: &Panel, (left, top): (f64, f64), width: f64) ->
     if panel.title != panel.y.title {
         text(out, (start, -legend - 30.0), "b", &panel.title);
     }
-    let y_title = scaled(&panel.y.title, panel.y.log);
+    let y_title = if x.is_named() {
+        y.over_bars()
+    } else {
+        scaled(&panel.y.title, panel.y.log)
+    };
     if lies {
         text(out, (start, -13.0), "", &panel.x.title);
         let high = lying(out, panel, (&x, &y), (width - margin - 24.0, &y_title));

@@ -1,9 +1,10 @@
 //! Messages that share a tag: when the last byte of all was there, and who kept it waiting.
 
 use super::bounded;
-use crate::page::{Section, Table, markup, text};
+use crate::page::{FOLDED_FROM, Section, Table, markup, text};
+use minijinja::Value;
 use results::stats::{Dist, Figure};
-use results::{FlowRow, OfTag, RunRecord, Summary, counts, human};
+use results::{FlowRow, OfTag, RunRecord, Summary, counts, human, telling};
 use std::fmt::Write as _;
 use units::{Span, Time};
 
@@ -50,7 +51,14 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         let tag = run.tags.iter().position(|name| *name == of.name)?;
         Some((of.clone(), Course::of(run, tag)?))
     };
-    let groups: Vec<(OfTag, Course)> = summary.tags.iter().filter_map(course).collect();
+    // A page folds a long table after its first rows.
+    let many = summary.tags.len() > FOLDED_FROM;
+    let order: Vec<&OfTag> = if many {
+        telling(&summary.tags)
+    } else {
+        summary.tags.iter().collect()
+    };
+    let groups: Vec<(OfTag, Course)> = order.into_iter().filter_map(course).collect();
     let first = groups.iter().map(|(_, course)| course.first).min()?;
     let last = groups.iter().map(|(_, course)| course.last).max()?;
     // What matters most comes first: a narrow page shows only the first few columns at once.
@@ -67,40 +75,20 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         "started",
     ]);
     table.text = vec![""];
-    let time = |ps| human::time(Span(ps));
     for (of, course) in &groups {
-        let name = match of.name.as_str() {
-            model::UNTAGGED => "no tag",
-            name => name,
-        };
-        let slow = |pick: fn(&Dist<f64>) -> Figure<f64>| {
-            let figure = of.slowdown.as_ref().map(pick);
-            figure.map_or("-".into(), |figure| bounded(figure, human::ratio))
-        };
-        let half = course
-            .half
-            .map_or("-".into(), |half| human::time(half.since(course.first)));
-        // Who has not finished may be one more.
-        let least = if of.unfinished > 0 { "≥ " } else { "" };
-        table.push(vec![
-            text(name),
-            text(human::count(of.messages)),
-            text(human::count(of.unfinished)),
-            text(bounded(of.took_ps, time)),
-            markup(bar(of, course, (first, last))),
-            text(half),
-            text(format!("{least}{}", human::count(of.stragglers))),
-            text(slow(|dist| dist.p50)),
-            text(slow(|dist| dist.p99)),
-            text(human::time(course.first.since(Time::ZERO))),
-        ]);
+        table.push(row(of, course, (first, last)));
     }
     Some(Section {
         id: "groups".into(),
         title: "Groups".into(),
         says: format!(
-            "Messages that share a tag, from the first start to the last byte of all. Stragglers have more than twice the \
+            "Messages that share a tag, from the first start to the last byte of all. {}Stragglers have more than twice the \
              median slowdown of their own tag. The bars go from {} to {}.",
+            if many {
+                "The slowest at the 99th percentile come first. "
+            } else {
+                ""
+            },
             human::time(first.since(Time::ZERO)),
             human::time(last.since(Time::ZERO))
         ),
@@ -110,6 +98,36 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         fold: "",
         wide: true,
     })
+}
+
+/// The cells of a group; bars go between the ends of all of them.
+fn row(of: &OfTag, course: &Course, ends: (Time, Time)) -> Vec<Value> {
+    let time = |ps| human::time(Span(ps));
+    let name = match of.name.as_str() {
+        model::UNTAGGED => "no tag",
+        name => name,
+    };
+    let slow = |pick: fn(&Dist<f64>) -> Figure<f64>| {
+        let figure = of.slowdown.as_ref().map(pick);
+        figure.map_or("-".into(), |figure| bounded(figure, human::ratio))
+    };
+    let half = course
+        .half
+        .map_or("-".into(), |half| human::time(half.since(course.first)));
+    // Who has not finished may be one more.
+    let least = if of.unfinished > 0 { "≥ " } else { "" };
+    vec![
+        text(name),
+        text(human::count(of.messages)),
+        text(human::count(of.unfinished)),
+        text(bounded(of.took_ps, time)),
+        markup(bar(of, course, ends)),
+        text(half),
+        text(format!("{least}{}", human::count(of.stragglers))),
+        text(slow(|dist| dist.p50)),
+        text(slow(|dist| dist.p99)),
+        text(human::time(course.first.since(Time::ZERO))),
+    ]
 }
 
 /// What the colours of the bars are.

@@ -105,6 +105,20 @@ impl Advice {
     }
 }
 
+impl Advice {
+    /// What holds for all messages, and of the other parts those first in which the best loses most, then those in which
+    /// others do.
+    pub fn telling(&self) -> Vec<&PartVerdict> {
+        let (all, parts) = self.verdicts.split_at(self.verdicts.len().min(2));
+        let mut order: Vec<&PartVerdict> = parts.iter().collect();
+        order.sort_by(|a, b| {
+            let loses = b.loses.total_cmp(&a.loses);
+            loses.then(b.apart.total_cmp(&a.apart))
+        });
+        all.iter().chain(order).collect()
+    }
+}
+
 /// A figure of all messages under every rival.
 fn figure(key: &str, name: &str, (unit, better): (Unit, Better), rivals: &[&Group]) -> PartRow {
     let cell = |group: &&Group| {
@@ -113,6 +127,7 @@ fn figure(key: &str, name: &str, (unit, better): (Unit, Better), rivals: &[&Grou
     };
     PartRow {
         name: name.into(),
+        tag: None,
         unit,
         better,
         cells: rivals.iter().map(cell).collect(),
@@ -186,10 +201,7 @@ fn verdict(row: &PartRow, rivals: &[&Group]) -> PartVerdict {
         says,
         cells: cells.clone(),
         loses: 1.0,
-        apart: match (known.first(), known.last()) {
-            (Some(first), Some(last)) if first.0.mean > 0.0 => last.0.mean / first.0.mean,
-            _ => 1.0,
-        },
+        apart: row.apart(),
     };
     let name = |i: usize| rivals[i].transport.as_str();
     let level = row.level();
@@ -410,6 +422,7 @@ mod tests {
     fn row(cells: &[(f64, f64, bool)]) -> PartRow {
         PartRow {
             name: "tag x".into(),
+            tag: Some("x".into()),
             unit: Unit::Ratio,
             better: Better::Lower,
             seeds: Vec::new(),

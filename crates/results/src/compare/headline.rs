@@ -40,6 +40,12 @@ pub fn of(comparison: &Comparison) -> Option<Headline> {
         more.push(&judged.more);
         judged.claim.clone()
     };
+    let others = if several {
+        String::new()
+    } else {
+        elsewhere(comparison, &said)
+    };
+    more.push(&others);
     more.extend(chance);
     more.retain(|text| !text.is_empty());
     // A tie has said it already.
@@ -55,16 +61,50 @@ pub fn of(comparison: &Comparison) -> Option<Headline> {
 
 /// Who has the lowest tail at which combinations of settings.
 fn ahead(said: &[(&Group, Judged<'_>)]) -> String {
-    let mut winners: Vec<(&str, Vec<String>)> = Vec::new();
+    format!("Lowest p99 slowdown: {}.", winners(said))
+}
+
+/// Who has the lowest tail where the claim is not about, if that is told by so few combinations that a sentence holds them.
+fn elsewhere(comparison: &Comparison, said: &[(&Group, Judged<'_>)]) -> String {
+    let claimed = |place: &Group| said.iter().any(|(one, _)| one.settings == place.settings);
+    let places = comparison.places();
+    let places: Vec<_> = places.into_iter().filter(|place| !claimed(place)).collect();
+    if places.is_empty() || places.len() > ELSEWHERE_MAX {
+        return String::new();
+    }
+    let of = |place| at(comparison, place, true).map(|judged| (place, judged));
+    let others: Vec<(&Group, Judged<'_>)> = places.into_iter().filter_map(of).collect();
+    // A single transport is the best of one.
+    if others.is_empty() || others.iter().all(|(_, judged)| judged.alone) {
+        return String::new();
+    }
+    format!("Lowest elsewhere: {}.", winners(&others))
+}
+
+/// Combinations of settings besides that of the claim that are told. [ours]
+const ELSEWHERE_MAX: usize = 8;
+
+/// `homa at load 0.2; homa and sird tie at load 0.5; nobody for sure at load 0.8`.
+fn winners(said: &[(&Group, Judged<'_>)]) -> String {
+    let mut winners: Vec<(String, Vec<String>)> = Vec::new();
     let mut open = Vec::new();
     for (place, judged) in said {
-        let [best] = judged.best[..] else {
-            open.push(place.place());
-            continue;
+        let names: Vec<&str> = judged
+            .best
+            .iter()
+            .map(|best| best.transport.as_str())
+            .collect();
+        let name = match names.as_slice() {
+            [] => {
+                open.push(place.place());
+                continue;
+            }
+            [one] => (*one).to_owned(),
+            several => format!("{} tie", listed(several)),
         };
-        match winners.iter_mut().find(|(name, _)| *name == best.transport) {
+        match winners.iter_mut().find(|(known, _)| *known == name) {
             Some((_, places)) => places.push(place.place()),
-            None => winners.push((&best.transport, vec![place.place()])),
+            None => winners.push((name, vec![place.place()])),
         }
     }
     let mut told: Vec<String> = winners
@@ -72,9 +112,9 @@ fn ahead(said: &[(&Group, Judged<'_>)]) -> String {
         .map(|(name, places)| format!("{name} at {}", listed(places)))
         .collect();
     if !open.is_empty() {
-        told.push(format!("nobody alone at {}", listed(&open)));
+        told.push(format!("nobody for sure at {}", listed(&open)));
     }
-    format!("Lowest p99 slowdown: {}.", told.join("; "))
+    told.join("; ")
 }
 
 /// What holds at one combination of settings.
@@ -83,6 +123,8 @@ struct Judged<'a> {
     more: String,
     /// Who has the lowest tail: several tie, and nobody has it where messages are unfinished.
     best: Vec<&'a Group>,
+    /// Whether there is nobody else.
+    alone: bool,
 }
 
 /// What holds at one combination of settings; where it is one of several, those who are not named stay so.
@@ -133,6 +175,7 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
     Some(Judged {
         claim: capital(&claim),
         more: more(comparison, best, &ties, unsure, others, several),
+        alone: others.is_empty(),
         best: match unsure {
             Some(_) if !others.is_empty() => Vec::new(),
             _ => tied().collect(),

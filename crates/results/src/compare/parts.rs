@@ -9,6 +9,7 @@ use crate::stats::{Figure, Interval};
 use crate::summary::Summary;
 use model::UNTAGGED;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Messages of a range of sizes, or with one tag.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -141,6 +142,8 @@ fn place(parts: &mut Vec<Gathered>, name: String) -> &mut Gathered {
 pub struct PartRow {
     /// `p99 slowdown of up to 10 KB`, `all of checkpoint after`.
     pub name: String,
+    /// The tag that its messages share; `None` of a range of sizes, and of all.
+    pub tag: Option<String>,
     /// What its numbers are.
     pub unit: Unit,
     /// Which of two is better. Stragglers are counted against the median of their own group: who is slow throughout has
@@ -194,6 +197,19 @@ impl PartRow {
         self.best().is_some() && self.level().ahead.contains(&rival)
     }
 
+    /// How many times the least number of a rival the greatest is; 1 where nobody is ahead by it.
+    pub fn apart(&self) -> f64 {
+        let means = || {
+            self.cells
+                .iter()
+                .flatten()
+                .map(|(interval, _)| interval.mean)
+        };
+        let ends = means().reduce(f64::min).zip(means().reduce(f64::max));
+        ends.filter(|&(low, _)| low > 0.0 && self.ranks())
+            .map_or(1.0, |(low, high)| high / low)
+    }
+
     /// A cell as text, `-` where there is nothing.
     pub fn show(&self, rival: usize) -> String {
         match self.cells.get(rival).copied().flatten() {
@@ -213,6 +229,7 @@ pub(super) fn median_rows(rivals: &[&Group]) -> Vec<PartRow> {
         let of = |part: &Part| part.p50.map(|interval| (interval, part.p50_at_least));
         PartRow {
             name: format!("median slowdown, {}", which(name, &found)),
+            tag: tag_of(&found),
             unit: Unit::Ratio,
             better: Better::Lower,
             seeds: seeds_of(rivals),
@@ -241,11 +258,49 @@ fn each<'a>(rivals: &[&'a Group], name: &str) -> Vec<Option<&'a Part>> {
 
 /// What a table calls the part of this name.
 fn which(name: &str, found: &[Option<&Part>]) -> String {
-    let tag = found.iter().flatten().find_map(|part| part.tag());
     let size = name
         .trim_start_matches("messages ")
         .trim_start_matches("of ");
-    tag.map_or(size.into(), human::tag)
+    tag_of(found).map_or(size.into(), |tag| human::tag(&tag))
+}
+
+/// The tag of a part under every rival.
+fn tag_of(found: &[Option<&Part>]) -> Option<String> {
+    let mut tags = found.iter().flatten().filter_map(|part| part.tag());
+    tags.next().map(str::to_owned)
+}
+
+/// Sizes as they are, then the tags, those first in which the rivals are furthest apart; the rows of a tag stay together.
+pub fn telling_first(mut rows: Vec<PartRow>) -> Vec<PartRow> {
+    let mut apart: BTreeMap<String, f64> = BTreeMap::new();
+    for row in &rows {
+        if let Some(tag) = &row.tag {
+            let most = apart.entry(tag.clone()).or_insert(1.0);
+            *most = most.max(row.apart());
+        }
+    }
+    let of = |row: &PartRow| row.tag.as_ref().map_or(f64::INFINITY, |tag| apart[tag]);
+    rows.sort_by(|a, b| of(b).total_cmp(&of(a)).then_with(|| a.tag.cmp(&b.tag)));
+    rows
+}
+
+/// Tags that a terminal shows, and a chart. [ours]
+pub const TAGS_SHOWN: usize = 10;
+
+/// The same without the tags behind the first [`TAGS_SHOWN`], and how many those are.
+pub fn most_telling(rows: Vec<PartRow>) -> (Vec<PartRow>, usize) {
+    let tags = |rows: &[PartRow]| {
+        let tags: BTreeSet<&str> = rows.iter().filter_map(|row| row.tag.as_deref()).collect();
+        tags.len()
+    };
+    let all = tags(&rows);
+    if all <= TAGS_SHOWN {
+        return (rows, 0);
+    }
+    let mut rows = telling_first(rows);
+    let places = (1..=rows.len()).find(|&end| tags(&rows[..end]) > TAGS_SHOWN);
+    rows.truncate(places.map_or(rows.len(), |end| end - 1));
+    (rows, all - TAGS_SHOWN)
 }
 
 /// The tail of every part, when every tagged group is complete, and its stragglers where somebody has some, under each of
@@ -258,9 +313,10 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
             let cells = found.iter().map(|part| part.and_then(of));
             cells.collect::<Vec<_>>()
         };
-        let tag = found.iter().flatten().find_map(|part| part.tag());
+        let tag = tag_of(&found);
         rows.push(PartRow {
             name: format!("p99 slowdown, {}", which(name, &found)),
+            tag: tag.clone(),
             unit: Unit::Ratio,
             better: Better::Lower,
             seeds: seeds_of(rivals),
@@ -268,7 +324,8 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
         });
         if let Some(tag) = tag {
             rows.push(PartRow {
-                name: format!("last byte of all, {}", human::tag(tag)),
+                name: format!("last byte of all, {}", human::tag(&tag)),
+                tag: Some(tag.clone()),
                 unit: Unit::Time,
                 better: Better::Lower,
                 seeds: seeds_of(rivals),
@@ -279,7 +336,8 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
                     .map(|interval| (interval, part.took_at_least))
             };
             let stragglers = PartRow {
-                name: format!("stragglers, {}", human::tag(tag)),
+                name: format!("stragglers, {}", human::tag(&tag)),
+                tag: Some(tag),
                 unit: Unit::Count,
                 better: Better::Neither,
                 seeds: seeds_of(rivals),
@@ -306,7 +364,7 @@ pub(super) fn text(comparison: &Comparison, style: Style) -> String {
 
 fn at(comparison: &Comparison, place: &Group, style: Style) -> String {
     let rivals: Vec<&Group> = comparison.rivals(place).collect();
-    let rows = part_rows(&rivals);
+    let (rows, left) = most_telling(part_rows(&rivals));
     if rivals.len() < 2 || rows.len() < 2 {
         return String::new();
     }
@@ -349,5 +407,12 @@ fn at(comparison: &Comparison, place: &Group, style: Style) -> String {
             columns.push(column(name, i, all));
         }
     }
-    format!("\n{}", render(&columns, style))
+    let left = match left {
+        0 => String::new(),
+        left => format!(
+            " the {TAGS_SHOWN} tags in which the transports are furthest apart; {} more in the page\n",
+            human::count(left as u64)
+        ),
+    };
+    format!("\n{}{left}", render(&columns, style))
 }

@@ -17,16 +17,22 @@ impl Comparison {
     /// The combinations of settings at which transports are judged, each by its first group: the last of numbers, which
     /// by custom is the hardest, and every one where a setting has names, as cases do.
     pub fn judged(&self) -> Vec<&Group> {
+        let mut places = self.places();
+        let mut values = self.groups.iter().flat_map(|group| &group.settings);
+        let numbers = values.all(|(_, value)| is_number(value));
+        if numbers || places.len() > PLACES_MAX {
+            places.drain(..places.len().saturating_sub(1));
+        }
+        places
+    }
+
+    /// All combinations of settings, each by its first group.
+    pub(super) fn places(&self) -> Vec<&Group> {
         let mut places: Vec<&Group> = Vec::new();
         for group in &self.groups {
             if places.iter().all(|place| place.settings != group.settings) {
                 places.push(group);
             }
-        }
-        let mut values = self.groups.iter().flat_map(|group| &group.settings);
-        let numbers = values.all(|(_, value)| is_number(value));
-        if numbers || places.len() > PLACES_MAX {
-            places.drain(..places.len().saturating_sub(1));
         }
         places
     }
