@@ -277,7 +277,7 @@ fn what_a_small_memory_loses_under_a_flow_control_is_said() {
     let none = [
         "transport.kind=none",
         "switch.pfc.headroom=1600B",
-        "switch.pfc.xoff=1B",
+        "switch.pfc.xoff=84B",
         "run.until=1ms",
     ];
     let record = run(&text, &none);

@@ -111,10 +111,9 @@ impl Settings {
             jitter: params.jitter,
             credit_size_min: params.credit_size_min,
             credit_sizes: params.credit_size_max - params.credit_size_min + 1,
-            early_stop: if params.early_stop {
-                params.early_stop_counts
-            } else {
-                EarlyStop::Never
+            early_stop: match params.early_stop {
+                true => params.early_stop_counts,
+                false => EarlyStop::Never,
             },
             start_rule: params.start_rule,
             keep_tally: params.keep_tally,
