@@ -424,6 +424,15 @@ pub enum Order {
     Numbered(u8),
     /// The same, but each sends as many bytes as another. [ours, after Adiseshu, Parulkar and Varghese 1996]
     NumberedByBytes(u8),
+    /// So many, of which the last ones send so many times as many bytes as another. [ours]
+    NumberedByWeight {
+        /// Queues.
+        queues: u8,
+        /// How many of them are the last ones.
+        last: u8,
+        /// Their turns, in those of another.
+        weight: u8,
+    },
 }
 
 impl Order {
@@ -431,7 +440,9 @@ impl Order {
     pub fn numbers(self) -> u8 {
         match self {
             Self::Fifo | Self::Rank | Self::PerFlow => 1,
-            Self::Numbered(queues) | Self::NumberedByBytes(queues) => queues,
+            Self::Numbered(queues)
+            | Self::NumberedByBytes(queues)
+            | Self::NumberedByWeight { queues, .. } => queues,
         }
     }
 }

@@ -40,8 +40,9 @@ pub(crate) struct Numbered {
     closed: Places,
     /// The one of the packet that left last.
     last: u8,
-    /// Where turns are of bytes: those that each may still send in its own, below zero where it sent more.
-    shares: Option<Box<[i64]>>,
+    /// Where turns are of bytes, each with those that it may still send in its own, below zero where it sent more, and those
+    /// of a whole one.
+    shares: Option<Box<[(i64, i64)]>>,
 }
 
 /// Bytes of a turn, of queues whose turns are of bytes: a full frame on the line. [ours]
@@ -64,7 +65,12 @@ impl Store {
             Order::Rank => Self::Rank(Packets::default()),
             Order::PerFlow => Self::PerFlow(Flows::default()),
             Order::Numbered(queues) => Self::Numbered(Numbered::new(queues)),
-            Order::NumberedByBytes(queues) => Self::Numbered(Numbered::by_bytes(queues)),
+            Order::NumberedByBytes(queues) => Self::Numbered(Numbered::by_bytes(queues, 0, 1)),
+            Order::NumberedByWeight {
+                queues,
+                last,
+                weight,
+            } => Self::Numbered(Numbered::by_bytes(queues, last, weight)),
         }
     }
 
@@ -235,10 +241,14 @@ impl Numbered {
         }
     }
 
-    /// The same whose turns are of bytes.
-    fn by_bytes(queues: u8) -> Self {
+    /// The same whose turns are of bytes, those of the `last` ones `weight` times as many.
+    fn by_bytes(queues: u8, last: u8, weight: u8) -> Self {
+        let turn = |place: u8| match place + last >= queues {
+            true => TURN * i64::from(weight.max(1)),
+            false => TURN,
+        };
         Self {
-            shares: Some(vec![0; usize::from(queues)].into()),
+            shares: Some((0..queues).map(|place| (0, turn(place))).collect()),
             ..Self::new(queues)
         }
     }
@@ -342,12 +352,15 @@ impl Numbered {
 
     /// Which sends next where turns are of bytes, and how many turns of its own begin until then: none while the last one
     /// has something left of its own.
-    fn turn(&self, shares: &[i64]) -> Option<(usize, i64)> {
+    fn turn(&self, shares: &[(i64, i64)]) -> Option<(usize, i64)> {
         let last = usize::from(self.last);
-        if shares[last] > 0 && self.ready().any(|place| place == last) {
+        if shares[last].0 > 0 && self.ready().any(|place| place == last) {
             return Some((last, 0));
         }
-        let turns = |place: usize| (place, (TURN - shares[place]).max(TURN) / TURN);
+        let turns = |place: usize| {
+            let (left, turn) = shares[place];
+            (place, (turn - left).max(turn) / turn)
+        };
         self.ready().map(turns).min_by_key(|&(_, turns)| turns) // of several the first
     }
 
@@ -358,14 +371,14 @@ impl Numbered {
         if let Some((chosen, turns)) = chosen {
             let mut begun = turns;
             for place in self.ready().filter(|_| turns > 0) {
-                shares[place] += TURN * begun;
+                shares[place].0 += shares[place].1 * begun;
                 begun -= i64::from(place == chosen);
             }
             let queue = &self.queues[chosen];
             let size = queue.front().map_or(0, |packet| packet.size);
-            shares[chosen] -= i64::from(size);
+            shares[chosen].0 -= i64::from(size);
             if queue.len() == 1 {
-                shares[chosen] = 0;
+                shares[chosen].0 = 0;
             }
         }
         self.shares = Some(shares);
@@ -619,6 +632,21 @@ mod tests {
         assert!(
             even.iter().all(|sent| sent.abs_diff(300_000) <= most),
             "{even:?}"
+        );
+        // The last one has twice as long turns: half of all.
+        let heavy = sent(Order::NumberedByWeight {
+            queues: 3,
+            last: 1,
+            weight: 2,
+        });
+        let parts = [225_000, 225_000, 450_000];
+        let apart = heavy
+            .iter()
+            .zip(parts)
+            .map(|(sent, part)| sent.abs_diff(part));
+        assert!(
+            apart.max().is_some_and(|most_apart| most_apart <= 2 * most),
+            "{heavy:?}"
         );
         let by_packets = sent(Order::Numbered(3));
         assert!(by_packets[0] < by_packets[1] && by_packets[1] < by_packets[2]);

@@ -46,9 +46,14 @@ impl ControlFactory for Params {
         Box::new(Aquarius::new(self, place))
     }
     fn port(&self, port: PortSpec) -> Result<PortSpec, Refusal> {
-        let order = match self.turns {
-            Turns::Packets => Order::Numbered(self.queues),
-            Turns::Bytes => Order::NumberedByBytes(self.queues),
+        let order = match (self.turns, self.reserved_turns) {
+            (Turns::Packets, 1) => Order::Numbered(self.queues),
+            (Turns::Bytes, 1) => Order::NumberedByBytes(self.queues),
+            (_, weight) => Order::NumberedByWeight {
+                queues: self.queues,
+                last: self.reserved,
+                weight,
+            },
         };
         split("aquarius", port, order)
     }

@@ -94,6 +94,8 @@ parts::params! {
         /// what a queue sends in its turn: "packets", one; "bytes", as many as another
         turns: Turns = Turns::Packets, Words(&[("packets", Turns::Packets), ("bytes", Turns::Bytes)]),
             "ours: the slides are silent; as BFC";
+        /// the turn of a reserved queue is that of so many others (1 to 64); where that is more than one, turns are of bytes
+        reserved_turns: u8 = 1, Count(1, 64), "ours: the slides are silent";
         /// a flow that holds at most this part of its share is resumed while its queue is at or below Qh (0 to 1)
         resume: f64 = 0.5, Number(0.0, 1.0), "ours: keeps pauses from alternating with every packet";
         /// which queue a flow joins: "least", that with the fewest flows; "hash", always the same

@@ -286,6 +286,14 @@ fn what_a_turn_is_can_be_chosen() {
     for (set, order) in [
         ("queues = 5", Order::Numbered(5)),
         ("queues = 5\nturns = \"bytes\"", Order::NumberedByBytes(5)),
+        (
+            "queues = 5\nreserved = 2\nreserved_turns = 3",
+            Order::NumberedByWeight {
+                queues: 5,
+                last: 2,
+                weight: 3,
+            },
+        ),
     ] {
         let params = Params::read(&set.parse().expect("TOML")).expect("parameters");
         let port = params.port(PortSpec::fifo(Bytes(9_000)));
