@@ -12,6 +12,7 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,8 @@ def scene(result: tg.Result) -> Scene:
             if after[0] == "tor0" and after[1] == "h0":
                 cut = (packet["fate"] or "").startswith("trimmed")
                 stays.append((before[3], after[2], HEADER if cut else packet["size"]))
-    flights = [part for packet in packets for part in flight(packet, stays)]
+    parts = [part for packet in packets for part in flight(packet, stays)]
+    flights = [replace(part, points=by_cable(part.points)) for part in parts]
     steps: dict[int, int] = defaultdict(int)
     for since, until, size in stays:
         if until > since:
@@ -194,6 +196,19 @@ def flight(packet: dict[str, Any], stays: list[tuple[int, int, int]]) -> list[Fl
         rest = Flight("gone", found.name, found.points[at:])
         return [replace(found, points=found.points[: at + 1]), rest]
     return [found]
+
+
+def by_cable(points: list[tuple[int, Point]]) -> list[tuple[int, Point]]:
+    """Lead packets into the switch and out of it where its cables end."""
+    middle = (BOX_TOP + BOX_BOTTOM) / 2
+    led = points[:1]
+    for (before, a), (after, b) in pairwise(points):
+        for edge in (BOX_LEFT, BOX_RIGHT):
+            if (a[0] - edge) * (b[0] - edge) < 0:
+                time = before + round((after - before) * (edge - a[0]) / (b[0] - a[0]))
+                led.append((time, (edge, middle - BESIDE if b[0] > a[0] else middle + BESIDE)))
+        led.append((after, b))
+    return led
 
 
 def across(time: float, end: int) -> float:
