@@ -350,11 +350,27 @@ fn has(of: &Seen, queues: &[&str]) -> bool {
     said.any(|line| of.text.contains(&line))
 }
 
-/// Runs them all. Returns how many runs of each flow control have each of [`PARTS`].
-fn all_hold(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, [u64; PARTS.len()]> {
+/// Runs so many, on all threads. Returns how many runs of each flow control there are, and how many have each of [`PARTS`].
+fn all_hold(seeds: u64) -> BTreeMap<&'static str, (u64, [u64; PARTS.len()])> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let of = |thread: usize| {
+        (0..seeds)
+            .skip(thread)
+            .step_by(threads)
+            .map(holds)
+            .collect()
+    };
+    let all: Vec<Seen> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads)
+            .map(|thread| scope.spawn(move || -> Vec<Seen> { of(thread) }))
+            .collect();
+        let seen = all
+            .into_iter()
+            .flat_map(|of| of.join().expect("it says what failed"));
+        seen.collect()
+    });
     let mut by_kind: BTreeMap<&str, (u64, [u64; PARTS.len()], u64)> = BTreeMap::new();
-    for seed in seeds {
-        let seen = holds(seed);
+    for seen in all {
         let (runs, parts, largest) = by_kind.entry(seen.kind).or_default();
         *runs += 1;
         for (count, (_, has)) in parts.iter_mut().zip(PARTS) {
@@ -374,21 +390,17 @@ fn all_hold(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, [u64; PARTS.l
         );
     }
     let parts = by_kind.into_iter();
-    parts.map(|(kind, (_, parts, _))| (kind, parts)).collect()
+    parts
+        .map(|(kind, (runs, parts, _))| (kind, (runs, parts)))
+        .collect()
 }
 
-/// 500 for each of the three; by hand, because it takes a minute of CPU.
-#[test]
-#[ignore = "a minute of CPU: cargo test --test pauses_hold -- --ignored"]
-fn pauses_of_flows_and_queues_hold_for_500_seeds_of_each() {
-    let all = all_hold(0..1600);
-    assert!(all.iter().all(|(_, parts)| parts[0] > 400), "{all:?}");
-}
-
+/// 500 for each of the three.
 #[test]
 fn pauses_of_flows_and_queues_hold_for_500_seeds() {
-    let all = all_hold(0..500);
-    for ((kind, part), count) in all.iter().flat_map(|(kind, counts)| {
+    let all = all_hold(1600);
+    assert!(all.values().all(|(runs, _)| *runs >= 500), "{all:?}");
+    for ((kind, part), count) in all.iter().flat_map(|(kind, (_, counts))| {
         let named = PARTS.iter().map(move |(part, _)| (*kind, *part));
         named.zip(counts)
     }) {
