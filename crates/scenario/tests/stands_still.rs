@@ -227,38 +227,35 @@ fn timers_that_pauses_outlast_are_told_of() {
     assert_eq!(said(&run(&format!("{text}{fault}"), &[]), outlasted), None);
 }
 
-/// Three switches in a ring lock, although the scenario says when the run ends and may leave messages unfinished.
+/// Five switches in a ring, of which each sends to the next but one, under PFC.
+fn ring(sets: &[&str]) -> RunRecord {
+    let base = [
+        "switch.flow_control=pfc",
+        "switch.shared_buffer=300KB",
+        "transport.kind=none",
+    ];
+    let sets: Vec<String> = base.iter().chain(sets).map(|&set| set.to_owned()).collect();
+    let request = scenario::Request {
+        from: concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ring.toml"),
+        sets: &sets,
+    };
+    let run = scenario::load(&request).and_then(Scenario::assemble);
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The ring locks, although the scenario says when the run ends and may leave messages unfinished.
 #[test]
 fn a_run_that_ends_in_a_deadlock_is_stuck_wherever_it_ends() {
-    let ring = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ring.toml");
-    let of = |sets: &[&str]| {
-        let base = [
-            "switch.flow_control=pfc",
-            "switch.shared_buffer=300KB",
-            "transport.kind=none",
-        ];
-        let sets: Vec<String> = [&base, sets]
-            .concat()
-            .iter()
-            .map(|&set| set.to_owned())
-            .collect();
-        let request = scenario::Request {
-            from: ring,
-            sets: &sets,
-        };
-        let run = scenario::load(&request).and_then(Scenario::assemble);
-        let run = run.unwrap_or_else(|e| panic!("{e}"));
-        run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"))
-    };
     for until in ["run.until=20ms", "run.until=100ms"] {
-        let record = of(&[until]);
+        let record = ring(&[until]);
         assert!(said(&record, "deadlock: ").is_some());
         assert_eq!(record.status, Status::Stuck, "{until}");
     }
-    let open = of(&["run.until=20ms", "switch.flow_control=ideal"]);
+    let open = ring(&["run.until=20ms", "switch.flow_control=ideal"]);
     assert_eq!(open.status, Status::Complete);
     // What the watchdog opened is said, and is over.
-    let watched = of(&[
+    let watched = ring(&[
         "run.until=100ms",
         "switch.pfc.watchdog=5ms",
         "transport.kind=dctcp",
@@ -317,24 +314,7 @@ fn what_waits_for_news_that_are_on_their_way_is_not_locked() {
 /// A run that ends before anybody can say whether a circle of waits opens by itself says that it stood.
 #[test]
 fn a_circle_that_stood_for_less_than_tells_is_named_as_one_of_a_while() {
-    let ring = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ring.toml");
-    let of = |until: &str| {
-        let sets = [
-            "transport.kind=none",
-            "switch.flow_control=pfc",
-            "switch.shared_buffer=300KB",
-            until,
-        ];
-        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-        let request = scenario::Request {
-            from: ring,
-            sets: &sets,
-        };
-        let run = scenario::load(&request).and_then(Scenario::assemble);
-        let run = run.unwrap_or_else(|e| panic!("{e}"));
-        run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"))
-    };
-    let (short, long) = (of("run.until=600us"), of("run.until=20ms"));
+    let (short, long) = (ring(&["run.until=600us"]), ring(&["run.until=20ms"]));
     let (of_a_while, deadlock) = ("a deadlock, or one of a while", "deadlock: ");
     assert!(
         said(&short, of_a_while).is_some_and(|said| said.matches(" waits for ").count() == 5),

@@ -87,9 +87,8 @@ fn not_drawn(run: &RunRecord) -> Option<Section> {
         id: "pauses".into(),
         title: TITLE.into(),
         says: format!(
-            "A run of {} packet-hops is not run a second time unasked, which takes as long again: {} --set output.explain=true draws who \
-             paused whom, and explains the slowest messages.",
-            human::count(run.hops),
+            "Lines were paused, and nobody looked for whose sake, for which a run is made a second time: {} --set output.explain=true \
+             draws it, and explains the slowest messages.",
             run.command
         ),
         points: 0,

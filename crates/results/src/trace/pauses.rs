@@ -160,7 +160,7 @@ impl Pauses {
     }
 
     /// For whose sake `stretch` was, before `line`: a line of the node at its far end, and where that stood still for at
-    /// least half as long while the packet waited or as long before, the line for whose sake it did most of that, and so on.
+    /// least half as long while the packet waited or as long before, the line for whose sake it did most of that, and so on. [ours: half]
     pub(super) fn chain(&self, network: &Network, line: u32, stretch: &Stretch) -> Vec<u32> {
         let mut chain = Vec::new();
         let mut still = stretch.still;

@@ -43,7 +43,13 @@ impl Walk<'_> {
             .find(|(_, link)| link.from == self.asked.src)?;
         let conn = ConnId(self.asked.conn);
         Some((
-            Packet::new(HostId(self.asked.dst), conn, Class::Plain, 0, 84),
+            Packet::new(
+                HostId(self.asked.dst),
+                conn,
+                Class::Plain,
+                0,
+                self.network.encap.frame_min,
+            ),
             link,
         ))
     }
