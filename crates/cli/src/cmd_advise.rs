@@ -165,6 +165,12 @@ fn scenario_of(args: &AdviseArgs, out: &Path, dry: bool) -> Result<Subject, Refu
             made: Vec::new(),
         });
     };
+    let is_scenario = |path: &str| Path::new(path).extension().is_some_and(|end| end == "toml");
+    if is_scenario(topology) {
+        let why = "is a scenario, and no list of nodes and links: write the trace into it, [[workload]] with kind = \"trace\" and its \
+                   path, and name it alone";
+        return Err(Refusal::Sweep(format!("{topology} {why}")));
+    }
     let absolute = |path: &str| {
         let found = std::fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?;
         let text = found

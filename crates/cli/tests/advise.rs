@@ -290,6 +290,12 @@ fn the_threshold_that_ports_have_by_default_is_tried() {
 fn a_trace_without_its_fabric_and_a_mistake_are_refused_in_words() {
     let folder = Folder::new("advise-wrong");
     folder.write("messages.csv", &trace());
+    let scenario = tidegate(
+        &folder.0,
+        &["advise", "messages.csv", "--topology", "fabric.toml"],
+    );
+    assert_eq!(scenario.status.code(), Some(2));
+    assert!(text(&scenario.stderr).contains("fabric.toml is a scenario, and no list of nodes"));
     let alone = tidegate(&folder.0, &["advise", "messages.csv"]);
     assert_eq!(alone.status.code(), Some(2), "{}", text(&alone.stderr));
     assert!(
