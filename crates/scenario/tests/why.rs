@@ -87,15 +87,21 @@ fn they_add_up_when_links_lose_repeat_and_reorder() {
                   [[faults]]\nkind = \"loss\"\nlink = \"* <-> *\"\nchance = 0.01\n\
                   [[faults]]\nkind = \"duplicate\"\nlink = \"* <-> *\"\nchance = 0.01\n\
                   [[faults]]\nkind = \"reorder\"\nlink = \"* <-> *\"\nchance = 0.01\nby = \"3us\"\n";
+    // Many copies, which are on a line while the twins of their packet wait before it.
+    let copies = "[topology]\nkind = \"star\"\nhosts = 6\nhost_rate = \"10Gbps\"\n\
+                  [workload]\nkind = \"all-to-all\"\nsize = \"11KB\"\n\
+                  [[faults]]\nkind = \"duplicate\"\nlink = \"* -> *\"\nchance = 0.2\n[run]\nuntil = \"50ms\"\n";
     for transport in transports::registry().iter() {
-        for seed in 1..4 {
-            let sets = [
-                format!("transport.kind={}", transport.name()),
-                format!("run.seed={seed}"),
-            ];
-            let run = scenario::load_text("faults.toml", faults, &sets)
-                .and_then(scenario::Scenario::assemble);
-            of(transport.name(), &run.unwrap_or_else(|e| panic!("{e}")));
+        for (text, seeds) in [(faults, 1..4), (copies, 7..9)] {
+            for seed in seeds {
+                let sets = [
+                    format!("transport.kind={}", transport.name()),
+                    format!("run.seed={seed}"),
+                ];
+                let run = scenario::load_text("faults.toml", text, &sets)
+                    .and_then(scenario::Scenario::assemble);
+                of(transport.name(), &run.unwrap_or_else(|e| panic!("{e}")));
+            }
         }
     }
 }

@@ -100,11 +100,20 @@ pub fn flights(network: &Network, events: &[Event]) -> Vec<Flight> {
         let at = packet.at;
         let mut leave = |node: u32, all: &[Flight]| {
             let twins = present.get_mut(&(node, identity(packet)))?;
-            // A drop happens the moment the packet comes in; who else was dropped had waited longest.
-            let dropped = matches!(what, What::Dropped(..) | What::Stopped(..));
-            let same = |&flight: &usize| all[flight].hops.last().is_some_and(|hop| hop.at == at);
-            let place = twins.iter().position(same).filter(|_| dropped);
-            twins.remove(place.unwrap_or(0))
+            let came = |flight: usize| all[flight].hops.last().map(|hop| hop.at);
+            let place = match *what {
+                // Who leaves came before. The copy that a fault of the link makes never was here.
+                What::Arrived(link) | What::Lost(link) => {
+                    let left = network.start(link, packet, at);
+                    twins.iter().position(|&twin| came(twin) <= Some(left))?
+                }
+                // A drop happens the moment the packet comes in; who else was dropped had waited longest.
+                What::Dropped(..) | What::Stopped(..) => {
+                    let same = |&twin: &usize| came(twin) == Some(at);
+                    twins.iter().position(same).unwrap_or(0)
+                }
+            };
+            twins.remove(place)
         };
         match *what {
             What::Arrived(link) | What::Lost(link) => {
