@@ -43,6 +43,11 @@ fn ring(control: &str, more: &str, third: Option<u32>) -> Outcome {
         let (from, to) = (switch(number), switch(number + 1));
         let _ = writeln!(file, "{from} {to} 10Gbps 1us 0");
     }
+    over(&file, &trace, control, more, "60ms")
+}
+
+/// A run of these messages over the network of an HPCC file, until then.
+fn over(file: &str, trace: &str, control: &str, more: &str, until: &str) -> Outcome {
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("tidegate-third-{}-{run}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -52,7 +57,7 @@ fn ring(control: &str, more: &str, third: Option<u32>) -> Outcome {
     let text = format!(
         "[topology]\nkind = \"file\"\nformat = \"hpcc\"\npath = \"{}\"\n[[workload]]\nkind = \"trace\"\npath = \"{}\"\n\
          [transport]\nkind = \"none\"\n[switch]\nflow_control = \"{control}\"\nshared_buffer = \"1MB\"\n\
-         [switch.{control}]\n{more}\n[run]\nuntil = \"60ms\"\n",
+         [switch.{control}]\n{more}\n[run]\nuntil = \"{until}\"\n",
         file_at.display(),
         trace_at.display()
     );
@@ -140,4 +145,43 @@ fn flows_that_share_queues_may_lock_bfc_and_aquarius_where_ways_bounce_and_never
         println!("T3: all to all, {hosts} hosts a rack: of 4 seeds lock {shared} under {control}");
         assert!(ideal == 0 && shared > 0, "{control}: {shared}");
     }
+}
+
+/// Seven switches in a ring with a host each, under Aquarius with a normal queue and a reserved one: the ports of the circle
+/// are full of what their own hosts sent, and pause who has nothing there any more.
+#[test]
+fn a_circle_is_found_where_nobody_waits_in_the_queue_that_paused_them() {
+    let mut file = "14 7 14\n7 8 9 10 11 12 13\n".to_owned();
+    for number in 0..7 {
+        let _ = writeln!(file, "{number} {} 100Gbps 300ns 0", 7 + number);
+        let _ = writeln!(
+            file,
+            "{} {} 10Gbps 300ns 0",
+            7 + number,
+            7 + (number + 1) % 7
+        );
+    }
+    let messages = [
+        (2, 5, 52),
+        (0, 1, 398),
+        (4, 6, 55),
+        (6, 2, 371),
+        (1, 4, 222),
+        (1, 3, 64),
+        (5, 1, 291),
+        (3, 6, 264),
+        (0, 3, 180),
+        (1, 2, 211),
+        (4, 0, 289),
+        (6, 1, 346),
+    ];
+    let mut trace = "src,dst,size,start\n".to_owned();
+    for (from, to, at) in messages {
+        let _ = writeln!(trace, "{from},{to},4MB,{at}us");
+    }
+    let outcome = over(&file, &trace, "aquarius", "queues = 2", "2s");
+    let circle: Vec<u32> = outcome.deadlock.iter().map(|link| link.0).collect();
+    assert_eq!((circle.len(), outcome.unfinished), (7, 10), "{circle:?}");
+    let free = over(&file, &trace, "ideal", "", "2s");
+    assert_eq!((&free.deadlock[..], free.unfinished), (&[][..], 0));
 }

@@ -123,9 +123,15 @@ pub(crate) fn close(
     let mut accepted = BTreeMap::new();
     window.finish(&mut nodes);
     let (mut held, last) = waits::of(&setup.topology, &nodes, stop);
+    // Where frames of the flow control may be lost, a gate may be shut for no reason any more.
+    let last = last.or_else(|| {
+        let by_ways = || waits::by_ways(&setup.topology, &nodes, &world.ways, stop);
+        (setup.faults.is_empty() && !held.is_empty())
+            .then(by_ways)
+            .flatten()
+    });
     let deadlock: Vec<LinkId> = last.iter().flat_map(|of| of.circle.clone()).collect();
-    let suspected = deadlock
-        .is_empty()
+    let suspected = (deadlock.is_empty() && setup.control.is_some())
         .then(|| waits::suspected(&setup.topology, &nodes, stop));
     let suspected = suspected.flatten();
     let mut locked: Vec<Locked> = stop.found.iter().cloned().chain(last).collect();

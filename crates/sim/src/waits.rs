@@ -3,6 +3,7 @@
 use crate::node::{Kind, Node};
 use crate::outcome::Stop;
 use crate::setup::Setup;
+use crate::ways::{Epoch, Ways};
 use model::intent::Memory;
 use model::{ConnId, Local};
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,6 +158,43 @@ pub(crate) fn of(
 pub(crate) fn suspected(topology: &Topology, nodes: &[Node], stop: &Stop) -> Option<Locked> {
     let held = holding(nodes, |_, since| stop.may_last(since));
     Locked::of(topology, &held, stop.reached)
+}
+
+/// The first circle among those by the ways of what they hold back: a queue may be full of what others brought, and pause who
+/// has nothing in it any more.
+pub(crate) fn by_ways(
+    topology: &Topology,
+    nodes: &[Node],
+    ways: &Ways,
+    stop: &Stop,
+) -> Option<Locked> {
+    let held = holding(nodes, |port, since| stop.is_shut(port, since));
+    let mut next: BTreeMap<LinkId, Vec<LinkId>> =
+        held.keys().map(|&link| (link, Vec::new())).collect();
+    for port in gated(&nodes.iter().collect::<Vec<_>>()) {
+        let link = LinkId(port.link());
+        let to = topology.link(link).to;
+        let (Some(all), Kind::Switch(far)) = (next.get_mut(&link), &nodes[to.0 as usize].kind)
+        else {
+            continue;
+        };
+        let view = ways.of(to, &mut Epoch::default(), stop.at);
+        for of in port.held_packets() {
+            let way = far.switch.lead(&mut of.packet.clone(), &view);
+            let way = way.map(|port| topology.node(to).ports[usize::from(port)]);
+            all.extend(way.ok().filter(|way| held.contains_key(way)));
+        }
+    }
+    let circle = circle(&next);
+    let stood = circle
+        .iter()
+        .map(|link| held[link].iter().map(|of| of.since));
+    let since = stood.filter_map(Iterator::min).max()?;
+    Some(Locked {
+        found: stop.reached,
+        since,
+        circle,
+    })
 }
 
 /// What ports hold back by gates that are shut.
