@@ -57,6 +57,10 @@ pub trait ControlFactory: Send + Sync {
     fn warns(&self, place: &Place<'_>, priorities: u8) -> Option<Caution> {
         None
     }
+    /// Whether it lets packets of one connection overtake each other, where it was told to.
+    fn overtakes(&self) -> bool {
+        false
+    }
     /// What it does where faults lose its own frames and what helps, in words; none where it heals by itself.
     fn lost_frames(&self) -> Option<String> {
         None

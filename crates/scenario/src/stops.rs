@@ -179,8 +179,8 @@ impl Assembled {
         let all = std::iter::once(self.scenario.protocol).chain(beside);
         let names: Vec<String> = all.map(|of| format!("transport.{}", of.name())).collect();
         Some(format!(
-            "{} sent again, and nothing was lost or overtaken: pauses can outlast what a transport waits for; set the times of \
-             {} higher, which tidegate explain names, or compare with switch.flow_control = \"none\"",
+            "{} sent again, and nothing was lost or overtaken: pauses can outlast what a transport waits for, unless it does so \
+             without them, too: compare with switch.flow_control = \"none\", or set the times of {} higher, which tidegate explain names",
             human::plural(totals.retransmitted, "packet was", "packets were"),
             names.join(" and "),
         ))
@@ -188,7 +188,9 @@ impl Assembled {
 
     /// Whether packets of one connection may overtake each other.
     fn overtakes(&self) -> bool {
-        self.scenario.spreads().contains(&true) || self.reorders()
+        let control = self.scenario.control.as_ref();
+        let told = control.is_some_and(|control| control.factory.overtakes());
+        told || self.scenario.spreads().contains(&true) || self.reorders()
     }
 
     /// What pauses have done that no run should end with.

@@ -69,6 +69,9 @@ impl ControlFactory for Params {
     fn warns(&self, place: &Place<'_>, _: u8) -> Option<Caution> {
         full_before(place, pauses_from(self, place), self.clone())
     }
+    fn overtakes(&self) -> bool {
+        !self.order_marks || !self.return_empty
+    }
     fn lost_frames(&self) -> Option<String> {
         let help = "a pause whose resume is lost never ends; set switch.aquarius.refresh, 4 round trips of a hop, like \
                     \"20us\"";
