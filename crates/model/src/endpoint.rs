@@ -301,7 +301,7 @@ crate::counters! {
         data_sent: packets,
         /// Data packets sent again.
         retransmitted: packets,
-        /// Data packets that brought nothing new to the receiver.
+        /// Packets that brought nothing new to the host: data that it has, and words of what it has forgotten.
         duplicates: packets,
         /// Credits (or grants) given out.
         credits_sent: packets,

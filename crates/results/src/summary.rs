@@ -279,7 +279,7 @@ pub struct Packets {
     pub data_sent: u64,
     /// Data packets sent again.
     pub retransmitted: u64,
-    /// Data packets that brought nothing new.
+    /// Packets that brought nothing new: data that a host has, and words of what it has forgotten.
     pub duplicates: u64,
     /// Safety timers that fired.
     pub timeouts: u64,
