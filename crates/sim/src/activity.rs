@@ -143,6 +143,20 @@ impl Raiser {
     #[inline(always)] // few instructions, once per link and window
     pub(crate) fn raise(&self, now: u64, bit: u32, at: Time) -> Time {
         let target = self.steps.of_side(at.0 / self.steps.step, bit);
+        self.raise_in(now, bit, target);
+        self.steps.end_of(target)
+    }
+
+    /// The same; returns where the window begins in which it wakes.
+    #[inline(always)] // few instructions, once per node and window
+    pub(crate) fn raise_to_look(&self, now: u64, bit: u32, at: Time) -> Time {
+        let target = self.steps.of_side(at.0 / self.steps.step, bit);
+        self.steps.start_of(self.raise_in(now, bit, target))
+    }
+
+    /// Wakes the node at `bit` in window `target`, or as late before it as can be said now. Returns the window.
+    #[inline(always)]
+    fn raise_in(&self, now: u64, bit: u32, target: u64) -> u64 {
         let mut window = target;
         if target > now + AHEAD_MAX {
             window = self.steps.of_side(now + AHEAD_MAX, bit);
@@ -160,7 +174,7 @@ impl Raiser {
             any.load(Ordering::Relaxed) | 1 << (slot % 64),
             Ordering::Relaxed,
         );
-        self.steps.end_of(target)
+        window
     }
 }
 

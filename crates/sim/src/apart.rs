@@ -1,6 +1,6 @@
 //! The fast way through a switch whose ports have nothing to do with each other: its packets by the port that leads on.
 
-use crate::arrivals::FEW;
+use crate::arrivals::{FEW, is_many};
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
 use crate::node::{Kind, Node, SwitchNode};
@@ -9,7 +9,6 @@ use crate::ways::View;
 use crate::worker::Scratch;
 use model::{DropReason, Packet};
 use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering;
 use switching::Apart;
 use units::Time;
 
@@ -110,8 +109,8 @@ impl ByPort {
     }
 }
 
-/// Packets that are few. [ours: as many as a chunk of a ring has]
-const FEW_PACKETS: usize = 8;
+/// Packets that are few. [ours: 8, 12 and 16 tried]
+const FEW_PACKETS: usize = 12;
 
 /// A few packets with the ports by which they came, in the order of time and, at one moment, that in which they were taken.
 struct Few {
@@ -183,7 +182,6 @@ impl Net<'_> {
         out: &mut Out<'_, '_>,
     ) -> Option<Time> {
         if node.takes_few
-            && self.has_few(out.node, &node.left)
             && let Some(next) = self.run_few(node, clock, scratch, out)
         {
             return Some(next);
@@ -194,9 +192,8 @@ impl Net<'_> {
         }
     }
 
-    /// Runs a switch to which [few links](Net::has_few) bring few packets: no list by port is needed for them. Returns when the
-    /// switch must be looked at next; none where more or nothing waits, or a table of routes ends in the window. Then nothing
-    /// has happened.
+    /// Runs a switch to which few links bring few packets: no list by port is needed for them. Returns when the switch must be
+    /// looked at next; none where more or nothing waits, or a table of routes ends in the window. Then nothing has happened.
     #[inline(never)] // it needs few registers, and what comes after it many
     pub(crate) fn run_few(
         &self,
@@ -209,10 +206,23 @@ impl Net<'_> {
             unreachable!("hosts have no choice of ports")
         };
         let left = &mut node.left[0];
-        let news = &self.news[self.news_of[out.node as usize] as usize];
-        let known = *left | news.load(Ordering::Acquire);
+        *left |= out.take_news(self.news_of[out.node as usize] as usize);
+        let fresh = *left;
+        if is_many(fresh) {
+            return None;
+        }
+        let view = self.world.ways.of(at.id, &mut at.epoch, clock.start);
+        if view.until < clock.end {
+            return None;
+        }
+        if fresh.is_power_of_two() && !clock.keep {
+            let next = self.run_one(at, left, &view, clock.end, scratch, out);
+            if next.is_some() {
+                return next;
+            }
+        }
         let mut waiting = 0;
-        let mut links = known;
+        let mut links = fresh;
         while links != 0 {
             let ring = &self.rings[at.ingress[links.trailing_zeros() as usize] as usize];
             // SAFETY: this thread runs the receiving node.
@@ -220,15 +230,6 @@ impl Net<'_> {
             links &= links - 1;
         }
         if waiting == 0 || waiting > FEW_PACKETS {
-            return None;
-        }
-        let fresh = *left | news.swap(0, Ordering::AcqRel);
-        *left = fresh;
-        if fresh != known {
-            return None; // told of another meanwhile
-        }
-        let view = self.world.ways.of(at.id, &mut at.epoch, clock.start);
-        if view.until < clock.end {
             return None;
         }
         *left = if clock.keep { fresh } else { 0 };
@@ -271,6 +272,32 @@ impl Net<'_> {
         Some(next.min(at.switch.commit_before(clock.end, out)))
     }
 
+    /// The same for a switch to which the link in `left` alone brings one packet alone.
+    #[inline(always)] // from one place
+    fn run_one(
+        &self,
+        at: &mut SwitchNode,
+        left: &mut u64,
+        view: &View<'_>,
+        end: Time,
+        scratch: &mut Scratch,
+        out: &mut Out<'_, '_>,
+    ) -> Option<Time> {
+        let ingress = left.trailing_zeros();
+        let ring = &self.rings[at.ingress[ingress as usize] as usize];
+        // SAFETY: this thread runs the receiving node, and packets live until the pool recycles, after this call.
+        let packet = unsafe { &mut *ring.take_only(end, out.pool)? };
+        *left = 0;
+        scratch.log.hops += 1;
+        scratch.log.last_hop = scratch.log.last_hop.max(packet.at);
+        match at.switch.lead(packet, view) {
+            Ok(port) => at.switch.arrive_at(port, packet, true, view, out),
+            #[allow(clippy::cast_possible_truncation, reason = "below 64")]
+            Err(why) => at.switch.lose_astray(ingress as u16, packet, why, out),
+        }
+        Some(at.switch.commit_before(end, out))
+    }
+
     /// Runs a switch to the end of the window; returns when it must be looked at next. None where a table of routes
     /// ends in the window, or where so little has come that one by one is sooner: then nothing has happened.
     #[inline(never)] // it needs the registers
@@ -294,10 +321,11 @@ impl Net<'_> {
         let by_port = &mut scratch.by_port;
         by_port.make_room(at);
         let left = self.each_fresh(
-            (out.node, clock.keep),
+            out,
+            clock.keep,
             &mut node.left,
             &at.ingress,
-            |port, ring| {
+            |port, ring, out| {
                 // SAFETY: this thread runs the receiving node, and packets live until the pool recycles.
                 unsafe {
                     ring.take_before(clock.end, out.pool, |packet| {

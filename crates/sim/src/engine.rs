@@ -150,13 +150,15 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// What nodes put on their links, and what is written meanwhile, of `worker`.
-    fn open<'n>(&'n self, worker: &'n mut Worker) -> (&'n mut Scratch, Out<'n, 'a>) {
+    /// What nodes put on their links, and what is written meanwhile, of `worker`. `alone` says that no other thread runs
+    /// nodes.
+    fn open<'n>(&'n self, worker: &'n mut Worker, alone: bool) -> (&'n mut Scratch, Out<'n, 'a>) {
         let out = Out {
             net: self,
             rings: &self.rings,
             pool: &mut worker.pool,
             thread: worker.thread,
+            alone,
             raiser: self.activity.of(worker.thread),
             node: 0,
             window: 0,
@@ -198,9 +200,11 @@ impl<'a> Net<'a> {
                     apart => self.run_ports(apart, node, clock, scratch, out),
                 };
                 let next = next.unwrap_or_else(|| self.run_node(node, clock, scratch, out));
-                if next < Time::NEVER {
+                // Where its flag is up for a later window that is early enough, it looks again then.
+                let up = node.looks_at >= clock.end && node.looks_at <= next;
+                if next < Time::NEVER && !up {
                     let bit = self.bit_of[number as usize];
-                    raiser.raise(clock.window, bit, next);
+                    node.looks_at = raiser.raise_to_look(clock.window, bit, next);
                 }
                 out.pool.recycle();
             }
@@ -613,7 +617,7 @@ impl Shared<'_, '_, '_> {
         let between = unsafe { &mut *self.between.get() };
         // SAFETY: the same.
         let worker = unsafe { &mut *self.workers[thread].get() };
-        let (scratch, mut out) = self.net.open(worker);
+        let (scratch, mut out) = self.net.open(worker, true);
         let ended = scratch.log.ended;
         loop {
             let words = &self.net.words_of[steps.side(clock.window)];
@@ -663,7 +667,7 @@ impl Shared<'_, '_, '_> {
                 let worker = unsafe { &mut *self.workers[thread].get() };
                 let side = self.net.activity.steps().side(clock.window);
                 let words = self.net.words_of[side][thread].clone();
-                let (scratch, mut out) = self.net.open(worker);
+                let (scratch, mut out) = self.net.open(worker, self.workers.len() == 1);
                 self.net.run_words(words, clock, scratch, &mut out);
             } else if thread == 0 {
                 self.run_alone(thread, clock, Time::ZERO);

@@ -157,6 +157,7 @@ fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: 
         kind,
         apart,
         takes_few,
+        looks_at: units::Time::ZERO,
         left: vec![0; listens * node.ports.len().div_ceil(64)].into(),
         faults,
         records: Records::default(),

@@ -50,6 +50,8 @@ pub(crate) struct Node {
     pub(crate) apart: Apart,
     /// Whether few packets are sooner handed over one by one: where ports are apart and have queues.
     pub(crate) takes_few: bool,
+    /// Where the last window begins of those in which it has itself woken. A later window that begins here is to come.
+    pub(crate) looks_at: Time,
     /// Of a switch: ingress ports whose links hold packets for later windows, as bits.
     pub(crate) left: Box<[u64]>,
     /// Of packets that wait here.

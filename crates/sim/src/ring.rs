@@ -286,6 +286,33 @@ impl<T: Slot> Ring<T> {
         stays
     }
 
+    /// Hands over the packet that waits, where it is the only one and arrives before `end`: see [`Ring::take_before`].
+    ///
+    /// # Safety
+    /// Only the thread that runs the receiving node may call it.
+    #[inline(always)] // from one place
+    pub(crate) unsafe fn take_only(&self, end: Time, pool: &mut Pool<T>) -> Option<*mut T> {
+        // SAFETY: by contract.
+        if unsafe { self.waiting() } != 1 {
+            return None;
+        }
+        // SAFETY: by contract this thread alone touches the head once a packet was appended.
+        let head = unsafe { &mut *self.head.get() };
+        if head.taken_here == CHUNK {
+            pool.spent.push(head.chunk);
+            // SAFETY: a packet was appended behind a full chunk, so `next` is set.
+            (head.chunk, head.taken_here) = (unsafe { (*head.chunk).next }, 0);
+        }
+        let packet = head.chunk.cast::<T>().wrapping_add(head.taken_here);
+        // SAFETY: this packet is in its chunk, and was appended.
+        if unsafe { (*packet).at() } >= end {
+            return None;
+        }
+        head.taken_here += 1;
+        head.taken += 1;
+        Some(packet)
+    }
+
     /// Has the cache fetch the first packets that wait.
     ///
     /// # Safety

@@ -449,12 +449,12 @@ impl Port {
 
     #[inline(always)] // once per arrival
     pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) -> bool {
-        if let Form::Priority(queues) = &mut self.form
-            && queues.lets_pass(packet)
-        {
-            return true;
+        match &mut self.form {
+            Form::Priority(queues) => queues.lets_pass(packet) || self.form.pass(now, packet),
+            Form::Credit(queues) => queues.pass(now, packet),
+            Form::Trimming(queues) => queues.pass(now, packet),
+            form => form.pass(now, packet),
         }
-        self.form.pass(now, packet)
     }
 
     #[inline]

@@ -16,6 +16,8 @@ pub(crate) struct Out<'n, 'a> {
     pub(crate) rings: &'n [Ring],
     pub(crate) pool: &'n mut Pool,
     pub(crate) thread: usize,
+    /// No other thread runs nodes meanwhile.
+    pub(crate) alone: bool,
     /// The flags of this thread.
     pub(crate) raiser: &'n Raiser,
     pub(crate) node: u32,
@@ -97,6 +99,18 @@ impl<'a> Out<'_, 'a> {
         }
     }
 
+    /// Which of the links of a word of [`Net::news`] have news: they are none from now on.
+    #[inline(always)] // once per node and window
+    pub(crate) fn take_news(&self, word: usize) -> u64 {
+        let news = &self.net.news[word];
+        if !self.alone {
+            return news.swap(0, Ordering::AcqRel);
+        }
+        let links = news.load(Ordering::Relaxed);
+        news.store(0, Ordering::Relaxed);
+        links
+    }
+
     /// Wakes the receiver at the end of `ring` for a packet that arrives at `at`: once per link and
     /// window, or for every packet where each is noted.
     #[inline(never)]
@@ -128,8 +142,15 @@ impl<'a> Out<'_, 'a> {
     #[inline(always)]
     fn tell_news(&self, ring: &Ring) {
         let far = ring.far;
-        if far.news_bit != 0 {
-            self.net.news[far.news_word as usize].fetch_or(far.news_bit, Ordering::AcqRel);
+        if far.news_bit == 0 {
+            return;
+        }
+        let news = &self.net.news[far.news_word as usize];
+        if self.alone {
+            let others = news.load(Ordering::Relaxed);
+            news.store(others | far.news_bit, Ordering::Relaxed);
+        } else {
+            news.fetch_or(far.news_bit, Ordering::AcqRel);
         }
     }
 }
