@@ -555,12 +555,14 @@ fn make(scenario: Scenario, job: &Job, folder: &RunFolder) -> Result<Done, Refus
     Ok(done)
 }
 
-/// A run that is there already, whole, to its end, and of this version of the program and of its
-/// transport. Thresholds
-/// are judged anew, so that a comparison that goes on says what it would have said.
+/// A run of these settings that is there already, whole, to its end, and of this version of the program and of its
+/// transport. Thresholds are judged anew, so that a comparison that goes on says what it would have said.
 fn finished(dir: &Path, scenario: &Scenario) -> Result<Option<Done>, Errors> {
     let current = |meta: results::Meta| {
-        meta.version == env!("CARGO_PKG_VERSION") && meta.revision == cmd_run::revision(scenario)
+        // Somebody may have run something else into this folder.
+        meta.scenario == format!("{:016x}", scenario.hash())
+            && meta.version == env!("CARGO_PKG_VERSION")
+            && meta.revision == cmd_run::revision(scenario)
     };
     let whole = results::files::made(dir).is_some_and(current);
     let summary = results::files::read_summary(dir).ok();

@@ -298,6 +298,7 @@ pub(crate) fn execute(
         started,
         wall_s: began.elapsed().as_secs_f64(),
         threads,
+        scenario: format!("{:016x}", assembled.scenario.hash()),
     };
     let mut summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();

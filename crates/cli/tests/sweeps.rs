@@ -395,3 +395,32 @@ fn cases_that_cannot_be_are_refused_with_the_place() {
         refused(&["compare", &wrong], part);
     }
 }
+
+#[test]
+fn a_run_of_other_settings_in_the_folder_of_one_is_not_taken_for_it() {
+    let folder = Folder::new("stranger");
+    folder.write("small.toml", SMALL);
+    let compare = || {
+        let args = [
+            "compare",
+            "small.toml",
+            "--set",
+            "workload.size=[20KB,30KB]",
+            "--json",
+        ];
+        let output = tidegate(&folder.0, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let runs = said["runs"].as_array().unwrap().iter();
+        let of = |run: &serde_json::Value| {
+            let bytes = run["summary"]["messages"]["bytes"].as_u64().unwrap();
+            (run["dir"].as_str().unwrap().to_owned(), bytes)
+        };
+        runs.map(of).collect::<Vec<_>>()
+    };
+    let first = compare();
+    let args = ["run", "small.toml", "--set", "workload.size=70KB", "--out"];
+    let other = tidegate(&folder.0, &[&args[..], &[&first[1].0]].concat());
+    assert_eq!(other.status.code(), Some(0), "{}", text(&other.stderr));
+    assert_eq!(compare(), first);
+}

@@ -155,6 +155,7 @@ fn execute(
     let meta = Meta {
         wall_s: began.elapsed().as_secs_f64(),
         threads,
+        scenario: format!("{:016x}", assembled.scenario.hash()),
         ..meta
     };
     let mut summary = Summary::of(&record);

@@ -34,6 +34,9 @@ pub struct Meta {
     pub wall_s: f64,
     /// Threads used.
     pub threads: u16,
+    /// Hash of the resolved scenario and of the files that it names, 16 hexadecimal digits: whose results these are.
+    #[serde(default)]
+    pub scenario: String,
 }
 
 /// Which files a run directory gets besides `resolved.toml`, `summary.json` and `meta.json`.
