@@ -13,8 +13,9 @@ use crate::page::{
 use crate::run::{bind, pair_up};
 use minijinja::Value;
 use results::compare::{
-    ACROSS_MAX, Better, Comparison, Group, LEVEL_TOLD, METRICS, PartRow, TAGS_SHOWN, headline,
-    interrupted, part_rows, show, telling_first, warnings, what_the_spread_is,
+    ACROSS_MAX, Better, Comparison, Group, LEVEL_TOLD, METRICS, Part, PartRow, TAGS_SHOWN,
+    UnderEach, headline, interrupted, part_rows, show, telling_first, under_each, warnings,
+    what_the_spread_is,
 };
 use results::human;
 use results::stats::Interval;
@@ -571,18 +572,13 @@ type OfTag = (String, Vec<Option<f64>>);
 
 /// The tails of messages that share a tag, group by group: of many tags those furthest apart, and how many there are.
 fn tags(groups: &[&Group]) -> (Vec<OfTag>, usize) {
-    let mut rows: Vec<OfTag> = Vec::new();
-    for part in groups.iter().flat_map(|group| &group.parts) {
-        let Some(tag) = part.tag() else { continue };
-        let name = human::tag(tag);
-        if rows.iter().all(|(known, _)| *known != name) {
-            let of = |group: &&Group| {
-                let same = group.parts.iter().find(|other| other.name == part.name);
-                same.and_then(|part| part.p99).map(|interval| interval.mean)
-            };
-            rows.push((name, groups.iter().map(of).collect()));
-        }
-    }
+    let row = |(_, found): UnderEach<'_>| {
+        let tag = found.iter().flatten().find_map(|part| part.tag())?;
+        let of = |part: &Part| Some(part.p99?.mean);
+        let tails = found.iter().map(|part| part.and_then(of)).collect();
+        Some((human::tag(tag), tails))
+    };
+    let mut rows: Vec<OfTag> = under_each(groups).into_iter().filter_map(row).collect();
     let all = rows.len();
     if all > TAGS_SHOWN {
         let apart = |(_, values): &OfTag| {

@@ -5,6 +5,7 @@ use crate::page::{FOLDED_FROM, Section, Table, markup, text};
 use minijinja::Value;
 use results::stats::{Dist, Figure};
 use results::{FlowRow, OfTag, RunRecord, Summary, counts, human, telling};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use units::{Span, Time};
 
@@ -19,12 +20,8 @@ struct Course {
 }
 
 impl Course {
-    /// That of the counted messages with a tag, given by its number.
-    fn of(run: &RunRecord, tag: usize) -> Option<Self> {
-        let own = |flow: &&FlowRow| {
-            usize::from(flow.tag) == tag && !flow.timed && counts(flow, &run.window)
-        };
-        let flows: Vec<&FlowRow> = run.flows.iter().filter(own).collect();
+    /// That of these messages.
+    fn of(run: &RunRecord, flows: &[&FlowRow]) -> Option<Self> {
         let first = flows.iter().filter_map(|flow| flow.start).min()?;
         let mut ends: Vec<Time> = flows.iter().filter_map(|flow| flow.end).collect();
         ends.sort_unstable();
@@ -47,10 +44,16 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
     if !summary.tags.iter().any(named) {
         return None;
     }
-    let course = |of: &OfTag| {
-        let tag = run.tags.iter().position(|name| *name == of.name)?;
-        Some((of.clone(), Course::of(run, tag)?))
-    };
+    let mut own: BTreeMap<&str, Vec<&FlowRow>> = BTreeMap::new();
+    for flow in &run.flows {
+        if let Some(tag) = run.tags.get(usize::from(flow.tag))
+            && !flow.timed
+            && counts(flow, &run.window)
+        {
+            own.entry(tag).or_default().push(flow);
+        }
+    }
+    let course = |of: &OfTag| Some((of.clone(), Course::of(run, own.get(of.name.as_str())?)?));
     // A page folds a long table after its first rows.
     let many = summary.tags.len() > FOLDED_FROM;
     let order: Vec<&OfTag> = if many {

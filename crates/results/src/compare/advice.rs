@@ -11,6 +11,7 @@ use crate::human;
 use crate::stats::Interval;
 use crate::summary::Summary;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Below so many messages the 99th percentile is the slowest one. [arithmetic]
@@ -337,7 +338,7 @@ fn unjudged(runs: &[&Summary], rivals: &[&Group]) -> Vec<String> {
              traffic, or, for patterns that have the key, workload.jitter, which draws when each message starts."
         ));
     }
-    let mut small: Vec<String> = Vec::new();
+    let (mut small, mut known) = (Vec::new(), BTreeSet::new());
     // What is claimed first rests on all of them.
     let all = rivals.iter().map(|group| group.messages).max();
     if let Some(all) = all.filter(|&all| all < TAIL_MIN) {
@@ -345,7 +346,7 @@ fn unjudged(runs: &[&Summary], rivals: &[&Group]) -> Vec<String> {
     }
     for part in rivals.iter().flat_map(|group| &group.parts) {
         let text = format!("{} ({})", part.name, human::count(part.messages));
-        if part.messages < TAIL_MIN && !small.contains(&text) {
+        if part.messages < TAIL_MIN && known.insert(text.clone()) {
             small.push(text);
         }
     }

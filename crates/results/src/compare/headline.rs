@@ -1,9 +1,12 @@
 //! The sentence that a comparison is remembered by: who is fastest in the tail, and at what price.
 
 use super::level::{Bounded, Level, seeds_of};
-use super::{Better, Comparison, Group, METRICS, Metric, Part, cells, listed, measured};
+use super::{
+    Better, Comparison, Group, METRICS, Metric, Part, cells, listed, measured, under_each,
+};
 use crate::stats::Interval;
 use crate::{Unit, human};
+use std::collections::BTreeMap;
 
 /// What is claimed, and what a reader has to know besides.
 pub struct Headline {
@@ -312,15 +315,11 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
     let own = rivals[one];
     let [whole, mut slowest, mut typical] = of_all(comparison, one, rivals);
     let (mut parts, mut last) = (vec![], vec![]);
+    let each_part: BTreeMap<&str, _> = under_each(rivals).into_iter().collect();
     for part in &own.parts {
+        let found = &each_part[part.name.as_str()];
         let of = |number: fn(&Part) -> Option<Bounded>| -> Vec<Option<Bounded>> {
-            let same = |group: &&Group| {
-                let mut parts = group.parts.iter();
-                parts
-                    .find(|theirs| theirs.name == part.name)
-                    .and_then(number)
-            };
-            rivals.iter().map(same).collect()
+            found.iter().map(|part| part.and_then(number)).collect()
         };
         let (named, is) = named(part);
         parts.extend(behind_best(
@@ -440,10 +439,14 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
         let (own, theirs) = (mean(own), mean(theirs));
         own <= theirs || unit.show_figure(own) == unit.show_figure(theirs)
     };
-    best.parts.iter().all(|part| {
-        let theirs = others.iter().flat_map(|other| &other.parts);
-        let mut theirs = theirs.filter(|theirs| theirs.name == part.name);
-        theirs.all(|theirs| {
+    let rivals: Vec<&Group> = [best].into_iter().chain(others.iter().copied()).collect();
+    under_each(&rivals).iter().all(|(_, found)| {
+        let (own, theirs) = (found[0], &found[1..]);
+        let both = theirs
+            .iter()
+            .flatten()
+            .filter_map(|&theirs| Some((own?, theirs)));
+        both.into_iter().all(|(part, theirs)| {
             no_more(Unit::Ratio, part.p99, theirs.p99)
                 && no_more(Unit::Ratio, part.p50, theirs.p50)
                 && no_more(Unit::Time, part.took, theirs.took)

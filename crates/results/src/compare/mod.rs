@@ -9,7 +9,10 @@ mod warnings;
 
 pub use advice::{Advice, PartVerdict, changed};
 pub use headline::{Headline, of as headline};
-pub use parts::{ACROSS_MAX, Part, PartRow, TAGS_SHOWN, most_telling, part_rows, telling_first};
+pub use parts::{
+    ACROSS_MAX, Part, PartRow, TAGS_SHOWN, UnderEach, most_telling, part_rows, telling_first,
+    under_each,
+};
 pub use warnings::{interrupted, warnings};
 
 use self::level::{Bounded, Level, seeds_of};

@@ -36,7 +36,7 @@ pub struct Part {
 
 /// The parts of runs that differ in their seeds alone, where there are several sizes or tags.
 pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
-    let mut parts: Vec<Gathered> = Vec::new();
+    let mut parts = AllGathered::default();
     for run in members {
         let used = || run.sizes[1..].iter().filter(|bin| bin.messages > 0);
         if used().count() > 1 {
@@ -45,14 +45,14 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
                     Some(_) => format!("messages of {}", bin.label()),
                     None => format!("messages {}", bin.label()),
                 };
-                let part = place(&mut parts, name);
+                let part = parts.of(name);
                 part.messages = part.messages.max(bin.messages);
                 part.tails.extend(bin.slowdown.map(|dist| dist.p99));
                 part.medians.extend(bin.slowdown.map(|dist| dist.p50));
             }
         }
         for of in run.tags.iter().filter(|_| run.tags.len() > 1) {
-            let part = place(&mut parts, tagged(&of.name));
+            let part = parts.of(tagged(&of.name));
             part.messages = part.messages.max(of.messages);
             part.tails.extend(of.slowdown.map(|dist| dist.p99));
             part.medians.extend(of.slowdown.map(|dist| dist.p50));
@@ -60,7 +60,7 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
             part.stragglers.push(of.stragglers as f64);
         }
     }
-    parts.into_iter().map(Gathered::part).collect()
+    parts.all.into_iter().map(Gathered::part).collect()
 }
 
 /// Rivals that stand beside each other; more of them stand below each other. [ours]
@@ -88,7 +88,29 @@ impl Part {
     }
 }
 
+/// The parts of several runs.
+#[derive(Default)]
+struct AllGathered {
+    all: Vec<Gathered>,
+    place_of: BTreeMap<String, usize>,
+}
+
+impl AllGathered {
+    /// The part of this name.
+    fn of(&mut self, name: String) -> &mut Gathered {
+        let place = *self.place_of.entry(name.clone()).or_insert(self.all.len());
+        if place == self.all.len() {
+            self.all.push(Gathered {
+                name,
+                ..Gathered::default()
+            });
+        }
+        &mut self.all[place]
+    }
+}
+
 /// A part, run by run.
+#[derive(Default)]
 struct Gathered {
     name: String,
     messages: u64,
@@ -119,22 +141,6 @@ impl Gathered {
             stragglers: Interval::of(&self.stragglers),
         }
     }
-}
-
-fn place(parts: &mut Vec<Gathered>, name: String) -> &mut Gathered {
-    let known = parts.iter().position(|part| part.name == name);
-    let place = known.unwrap_or_else(|| {
-        parts.push(Gathered {
-            name,
-            messages: 0,
-            tails: Vec::new(),
-            medians: Vec::new(),
-            took: Vec::new(),
-            stragglers: Vec::new(),
-        });
-        parts.len() - 1
-    });
-    &mut parts[place]
 }
 
 /// One number of a part under every rival.
@@ -224,8 +230,7 @@ impl PartRow {
 
 /// The median of every part under each of `rivals`.
 pub(super) fn median_rows(rivals: &[&Group]) -> Vec<PartRow> {
-    let rows = names(rivals).into_iter().map(|name| {
-        let found = each(rivals, name);
+    let rows = under_each(rivals).into_iter().map(|(name, found)| {
         let of = |part: &Part| part.p50.map(|interval| (interval, part.p50_at_least));
         PartRow {
             name: format!("median slowdown, {}", which(name, &found)),
@@ -239,21 +244,22 @@ pub(super) fn median_rows(rivals: &[&Group]) -> Vec<PartRow> {
     rows.collect()
 }
 
-/// The names of the parts of any of `rivals`.
-fn names<'a>(rivals: &[&'a Group]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for part in rivals.iter().flat_map(|group| &group.parts) {
-        if !names.contains(&part.name.as_str()) {
-            names.push(&part.name);
+/// A part by its name, under every rival.
+pub type UnderEach<'a> = (&'a str, Vec<Option<&'a Part>>);
+
+/// The parts of any of `rivals`, in the order in which they come.
+pub fn under_each<'a>(rivals: &[&'a Group]) -> Vec<UnderEach<'a>> {
+    let (mut rows, mut places) = (Vec::<UnderEach<'a>>::new(), BTreeMap::new());
+    for (rival, group) in rivals.iter().enumerate() {
+        for part in &group.parts {
+            let place = *places.entry(part.name.as_str()).or_insert(rows.len());
+            if place == rows.len() {
+                rows.push((&part.name, vec![None; rivals.len()]));
+            }
+            rows[place].1[rival].get_or_insert(part);
         }
     }
-    names
-}
-
-/// The part of this name of each of `rivals`.
-fn each<'a>(rivals: &[&'a Group], name: &str) -> Vec<Option<&'a Part>> {
-    let part = |group: &&'a Group| group.parts.iter().find(|part| part.name == name);
-    rivals.iter().map(part).collect()
+    rows
 }
 
 /// What a table calls the part of this name.
@@ -307,8 +313,7 @@ pub fn most_telling(rows: Vec<PartRow>) -> (Vec<PartRow>, usize) {
 /// `rivals`.
 pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
     let mut rows = Vec::new();
-    for name in names(rivals) {
-        let found = each(rivals, name);
+    for (name, found) in under_each(rivals) {
         let cells = |of: fn(&Part) -> Option<Bounded>| {
             let cells = found.iter().map(|part| part.and_then(of));
             cells.collect::<Vec<_>>()
