@@ -4,7 +4,7 @@
 //! twice of what its ports have, at last the words on the terminal.
 
 use crate::args::{AdviseArgs, CompareArgs, Global};
-use crate::cmd_compare::{Job, Outcome, Refusal, plan, points, run_all};
+use crate::cmd_compare::{Job, Outcome, Refusal, not_interrupted, plan, points, run_all};
 use crate::cmd_reproduce::about;
 use crate::cmd_run::{Done, load, quote, repeat};
 use crate::exit;
@@ -256,6 +256,7 @@ fn candidates(args: &AdviseArgs, global: &Global, compare: &CompareArgs) -> Resu
     };
     let mut last = None;
     for name in names {
+        not_interrupted()?;
         let global = with(global, &format!("transport.kind={name}"));
         let first = load(&compare.scenario, &global, &global.sets).and_then(Scenario::assemble);
         let first = match first {
@@ -360,7 +361,7 @@ fn whole(outcomes: Vec<Outcome>) -> Result<Vec<Done>, Refusal> {
     }
     if interrupted() {
         let why = "interrupted; the runs that ended are kept, and the same command goes on";
-        return Err(Refusal::Folder(why.into()));
+        return Err(Refusal::Interrupted(why.into()));
     }
     Ok(runs)
 }

@@ -215,7 +215,7 @@ fn repeat(args: &CompareArgs, global: &Global) -> String {
 }
 
 /// The command that does the runs that are missing, in the folder where the others are.
-fn go_on(args: &CompareArgs, global: &Global) -> String {
+pub(crate) fn go_on(args: &CompareArgs, global: &Global) -> String {
     let mut command = repeat(args, global);
     if let Some(shard) = &args.shard {
         let _ = write!(command, " --shard {shard}");
@@ -249,6 +249,7 @@ pub(crate) enum Refusal {
     Sweep(String),
     Scenario(Errors),
     Folder(String),
+    Interrupted(String),
 }
 
 impl From<Errors> for Refusal {
@@ -263,13 +264,14 @@ impl Refusal {
             Self::Sweep(why) => screen.fail(exit::USAGE, why),
             Self::Scenario(errors) => screen.wrong(errors),
             Self::Folder(why) => screen.fail(exit::IO, why),
+            Self::Interrupted(why) => screen.fail(exit::INTERRUPTED, why),
         }
     }
 
     /// The same in words.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Sweep(why) | Self::Folder(why) => why.clone(),
+            Self::Sweep(why) | Self::Folder(why) | Self::Interrupted(why) => why.clone(),
             Self::Scenario(errors) => errors.render(false).trim_end().to_owned(),
         }
     }
@@ -397,6 +399,12 @@ pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Re
     Ok(())
 }
 
+/// Many scenarios take a while to read.
+pub(crate) fn not_interrupted() -> Result<(), Refusal> {
+    let why = || Refusal::Interrupted("interrupted before the first run".into());
+    (!interrupted()).then_some(()).ok_or_else(why)
+}
+
 /// All runs, each checked before the first begins.
 pub(crate) fn plan(
     points: Vec<Point>,
@@ -406,6 +414,7 @@ pub(crate) fn plan(
     let mut jobs = Vec::new();
     let mut errors: Vec<scenario::Diagnostic> = Vec::new();
     for point in points {
+        not_interrupted()?;
         let seeded = Global {
             seed: Some(point.seed),
             ..without_sets(global)

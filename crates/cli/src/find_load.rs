@@ -5,7 +5,7 @@
 //! own folder, so a search that was killed goes on where it was.
 
 use crate::args::{CompareArgs, Global};
-use crate::cmd_compare::{Ended, Outcome, Refusal, plan, points, run_all};
+use crate::cmd_compare::{Ended, Outcome, Refusal, go_on, plan, points, run_all};
 use crate::cmd_run::Done;
 use crate::exit;
 use crate::progress::interrupted;
@@ -58,10 +58,26 @@ impl Search {
         }
     }
 
+    /// Which combination it is, in words.
+    fn name(&self) -> String {
+        let sets = self.points.first().map(|point| point.sets.join(", "));
+        sets.filter(|s| !s.is_empty()).unwrap_or("it".to_owned())
+    }
+
+    /// What is known before it is over, in one line.
+    fn known(&self) -> String {
+        let hundredths = |load: u32| f64::from(load) / f64::from(TOP);
+        format!(
+            " {}: the highest load lies from {:.2} to below {:.2}\n",
+            self.name(),
+            hundredths(self.good),
+            hundredths(self.bad)
+        )
+    }
+
     /// What was found, in one line.
     fn line(&self) -> String {
-        let sets = self.points.first().map(|point| point.sets.join(", "));
-        let name = sets.filter(|s| !s.is_empty()).unwrap_or("it".to_owned());
+        let name = self.name();
         let above = if self.bad < TOP {
             format!("; at 0.{:02} {}", self.bad, self.why)
         } else {
@@ -135,10 +151,16 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
             ));
             return exit::OK;
         }
-        let mut outcomes = run_all(&jobs, args, global, screen).into_iter();
+        let outcomes = run_all(&jobs, args, global, screen);
         if interrupted() {
-            return exit::INTERRUPTED;
+            let known = searches.iter().map(Search::known).collect::<String>();
+            let why = format!(
+                "interrupted; the runs that ended are kept, and the same command goes on from there: {}\n{known}",
+                go_on(args, global)
+            );
+            return screen.fail(exit::INTERRUPTED, why.trim_end());
         }
+        let mut outcomes = outcomes.into_iter();
         for (search, count) in searches.iter_mut().zip(counts).filter(|(_, n)| *n > 0) {
             search.learn(outcomes.by_ref().take(count).collect());
         }

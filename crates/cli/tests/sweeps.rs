@@ -85,28 +85,19 @@ fn a_comparison_killed_at_any_moment_ends_as_one_never_killed() {
     }
 }
 
+/// What a command says that is interrupted as soon as so many runs have begun in its folder.
 #[cfg(unix)]
-#[test]
-fn an_interrupted_comparison_says_what_is_missing_and_how_to_go_on() {
-    let folder = Folder::new("stopped");
-    let long = "[topology]\nkind = \"star\"\nhosts = 9\n[workload]\nkind = \"permutation\"\nsize = \"20KB\"\n";
-    folder.write("long.toml", long);
-    let sizes = "workload.size=[20KB,4GB,5GB]";
+fn interrupt(folder: &Folder, args: &[&str], out: &str, begun: usize) -> std::process::Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tidegate"))
         .current_dir(&folder.0)
-        .args(["compare", "long.toml", "--set", sizes, "--jobs", "1"])
-        .args(["--out", "my runs", "--shard", "1/1"])
+        .args(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The first run is whole once its last file is there; the second never ends by itself.
     let under_way = || {
-        let out = std::fs::read_dir(folder.path("my runs"))
-            .into_iter()
-            .flatten();
-        let begun = out.flatten().filter(|dir| dir.path().is_dir()).count();
-        begun >= 2
+        let out = std::fs::read_dir(folder.path(out)).into_iter().flatten();
+        out.flatten().filter(|dir| dir.path().is_dir()).count() >= begun
     };
     while !under_way() {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
@@ -117,7 +108,56 @@ fn an_interrupted_comparison_says_what_is_missing_and_how_to_go_on() {
         .status();
     assert!(kill.unwrap().success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    output
+}
+
+#[cfg(unix)]
+#[test]
+fn advice_and_a_search_that_are_interrupted_say_so_and_how_to_go_on() {
+    let folder = Folder::new("cut");
+    let star = "[topology]\nkind = \"star\"\nhosts = 9\n[workload]\n";
+    folder.write(
+        "never.toml",
+        &format!("{star}kind = \"permutation\"\nsize = \"4GB\"\n"),
+    );
+    let random = "kind = \"random\"\nsizes = \"web-search\"\nload = 0.5\nmessages = 100000\n";
+    folder.write("long.toml", &format!("{star}{random}"));
+    let advice = interrupt(&folder, &["advise", "never.toml", "--out", "a"], "a", 1);
+    let said = text(&advice.stderr);
+    assert!(said.contains("the same command goes on"), "{said}");
+    let args = ["compare", "long.toml", "--find-max-load", "--out", "b"];
+    let search = interrupt(&folder, &args, "b", 1);
+    let said = text(&search.stderr);
+    let command = "goes on from there: tidegate compare long.toml --find-max-load --out b\n";
+    assert!(said.contains(command), "{said}");
+    assert!(
+        said.contains(" it: the highest load lies from 0.00 to below 1.00\n"),
+        "{said}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_comparison_says_what_is_missing_and_how_to_go_on() {
+    let folder = Folder::new("stopped");
+    let long = "[topology]\nkind = \"star\"\nhosts = 9\n[workload]\nkind = \"permutation\"\nsize = \"20KB\"\n";
+    folder.write("long.toml", long);
+    let sizes = "workload.size=[20KB,4GB,5GB]";
+    let args = [
+        "compare",
+        "long.toml",
+        "--set",
+        sizes,
+        "--jobs",
+        "1",
+        "--out",
+        "my runs",
+        "--shard",
+        "1/1",
+    ];
+    // The first run is whole once its last file is there; the second never ends by itself.
+    let output = interrupt(&folder, &args, "my runs", 2);
     let said = text(&output.stderr);
     assert!(said.contains("interrupted: 1 of 3 runs are done"), "{said}");
     assert!(
