@@ -3,7 +3,7 @@
 use crate::choice::{Choice, DropProfile};
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::fields;
-use crate::resolve::Reader;
+use crate::resolve::{Reader, unknown_key};
 use crate::section::Section;
 use crate::tree::{Data, Node, Table};
 use std::collections::BTreeMap;
@@ -82,6 +82,51 @@ impl Reader<'_> {
             });
         }
         whole.then_some(found)
+    }
+
+    /// Tables of transports and of flow controls that this run does not use may stand there for a comparison: what is wrong
+    /// in them is said all the same.
+    pub(crate) fn unused(
+        &mut self,
+        own: Option<&'static dyn Transport>,
+        beside: Option<&[Beside]>,
+        switch: &Section,
+    ) {
+        let beside = beside.into_iter().flatten().map(|beside| beside.protocol);
+        let used: Vec<&str> = own.into_iter().chain(beside).map(Transport::name).collect();
+        for (name, (at, node)) in self.tables_in("transport") {
+            let Some(protocol) = self.transports.find(&name) else {
+                let known = self.transports.names();
+                self.errors
+                    .push(unknown_key("transport", &name, &at, known));
+                continue;
+            };
+            if used.contains(&name.as_str()) {
+                continue;
+            }
+            // What only `a+b` knows may be written for `a`.
+            let known: Vec<_> = protocol.parameters().iter().map(|p| p.key).collect();
+            let above = self.transports.iter();
+            let above = above.filter(|above| above.name().starts_with(&format!("{name}+")));
+            let above: Vec<_> = above.flat_map(|above| above.parameters()).collect();
+            let mut table = node.table().cloned().unwrap_or_default();
+            table.retain(|key, _| {
+                known.contains(&key.as_str()) || !above.iter().any(|of| of.key == *key)
+            });
+            let known = (&*format!("transport.{name}"), known.as_slice());
+            self.read_parameters(table, known, &at, |table| protocol.configure(table));
+        }
+        let used = switch.value::<Option<String>>("flow_control");
+        for (name, (at, node)) in self.tables_in("switch") {
+            let kind = self.transports.control(&name);
+            let Some(kind) = kind.filter(|_| used.as_ref() != Some(&name)) else {
+                continue;
+            };
+            let known: Vec<_> = kind.parameters().iter().map(|p| p.key).collect();
+            let known = (&*format!("switch.{name}"), known.as_slice());
+            let table = node.table().cloned().unwrap_or_default();
+            self.read_parameters(table, known, &at, |table| kind.configure(table));
+        }
     }
 
     /// Has hosts do what the ports' way of dropping one class first asks of them.

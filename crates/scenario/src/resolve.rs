@@ -264,11 +264,11 @@ impl Reader<'_> {
         self.some_workload(whole);
         let transport = self.section("transport");
         let protocol = self.protocol(&transport, "kind");
-        self.foreign_transports();
         let (mut switch, credit) = (self.section("switch"), self.section("switch.credit"));
         let configured = protocol.and_then(|p| self.configure(p, &transport, Some(&switch)));
         let beside = self.beside(protocol, &transport, &workloads);
         let control = self.control(&mut switch);
+        self.unused(protocol, beside.as_deref(), &switch);
         let (thresholds, threshold_origins) = self.thresholds();
         let (mark, drop) = (self.section("switch.mark"), self.section("switch.drop"));
         let legacy = self.section("switch.legacy");
@@ -612,30 +612,20 @@ impl Reader<'_> {
         None
     }
 
+    /// The tables in a table.
+    pub(crate) fn tables_in(&self, outer: &str) -> Table {
+        let outer = self.root.get(outer).and_then(|(_, node)| node.table());
+        let mut tables = outer.cloned().unwrap_or_default();
+        tables.retain(|_, (_, node)| node.table().is_some());
+        tables
+    }
+
     /// The table of a transport or a flow control, if it is written as one.
     pub(crate) fn written_of(&self, table: &str, kind: &str) -> Option<(Origin, Node)> {
         let (_, outer) = self.root.get(table)?;
         let (at, node) = outer.table()?.get(kind)?;
         node.table()?;
         Some((at.clone(), node.clone()))
-    }
-
-    /// Tables of transports that this run does not use may stand there for a comparison, but must
-    /// name a transport that exists.
-    fn foreign_transports(&mut self) {
-        let Some(table) = self
-            .root
-            .get("transport")
-            .and_then(|(_, node)| node.table())
-        else {
-            return;
-        };
-        for (name, (at, node)) in table {
-            if node.table().is_some() && self.transports.find(name).is_none() {
-                let known = self.transports.names();
-                self.errors.push(unknown_key("transport", name, at, known));
-            }
-        }
     }
 
     fn thresholds(&mut self) -> (Vec<(String, String)>, Vec<Origin>) {
@@ -750,7 +740,7 @@ fn builtins_of(table: &str, kinds: &[&str]) -> Vec<&'static str> {
     all.filter(has).map(|builtin| builtin.name).collect()
 }
 
-fn unknown_key<'a>(
+pub(crate) fn unknown_key<'a>(
     table: &str,
     key: &str,
     at: &Origin,

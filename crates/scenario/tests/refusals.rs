@@ -208,3 +208,46 @@ fn a_rate_that_times_cannot_tell_from_a_faster_one_is_refused() {
     let found = scenario::load_text("t.toml", INCAST, &sets).and_then(Scenario::assemble);
     assert!(found.is_ok());
 }
+
+/// Tables may stand there for a comparison, and are read all the same.
+#[test]
+fn what_is_wrong_with_a_table_that_this_run_does_not_use_is_said() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"permutation\"\nsize = \"20KB\"\n\
+                [transport]\nkind = \"expresspass+aeolus\"\n";
+    let read = |more: &str| {
+        scenario::load_text("t.toml", &format!("{text}{more}"), &[]).map_err(|e| e.to_string())
+    };
+    for (more, says) in [
+        (
+            "[transport.dctcp]\nzzz = 0.5\n",
+            "transport.dctcp.zzz cannot be used",
+        ),
+        (
+            "[transport.dctcp]\ninitial_window = \"many\"\n",
+            "transport.dctcp.initial_window cannot be used",
+        ),
+        (
+            "[transport.expresspass]\nzzz = 1\n",
+            "transport.expresspass.zzz cannot be used",
+        ),
+        (
+            "[switch.pfc]\nxofff = \"10KB\"\n",
+            "switch.pfc.xofff cannot be used",
+        ),
+        (
+            "[switch]\nflow_control = \"pfc\"\n[switch.bfc]\nzzz = 1\n",
+            "switch.bfc.zzz cannot be used",
+        ),
+    ] {
+        let said = read(more).map(drop).expect_err(more);
+        assert!(said.contains(says) && said.contains("t.toml:"), "{said}");
+        assert_eq!(said.matches("cannot be used").count(), 1, "{said}");
+    }
+    // What only a transport above another knows may be written for the one below.
+    for fine in [
+        "[transport.dctcp]\ninitial_window = 3\n[transport.expresspass]\nalpha = 0.25\nsubtract_burst = true\n",
+        "[transport.homa]\n[switch.aquarius]\n[switch.pfc]\nxon_gap = \"1KB\"\n",
+    ] {
+        read(fine).unwrap_or_else(|why| panic!("{fine}: {why}"));
+    }
+}
