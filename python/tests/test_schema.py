@@ -52,11 +52,32 @@ def test_the_schema_is_a_schema_and_takes_what_the_program_takes(schema: dict[st
             "[workload]\nkind = 'incast'\n[transport.dctcp]\ngian = '1/8'\n",
             "transport/dctcp: .*'gian' was unexpected",
         ),
+        ("[topology]\nkind = 'star'\n", ": 'workload' is a required property"),
+        ("[workload]\nsize = '1KB'\n", "workload: 'kind' is a required property"),
+        ("[[workload]]\nsize = '1KB'\n", "workload/0: 'kind' is a required property"),
+        (
+            "[workload]\nkind = 'incast'\n[transport]\nkind = 'homa'\nprofile = 'b'\n",
+            "transport/profile: 'b' is not one of",
+        ),
     ],
 )
 def test_a_wrong_key_is_named(schema: dict[str, Any], text: str, told: str) -> None:
     found = "\n".join(mistakes(schema, text))
     assert re.search(told, found), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "include = 'other.toml'\n[run]\nseed = 3\n",
+        "include = 'other.toml'\n[workload]\nsize = '1KB'\n[[faults]]\nfrom = '1us'\n",
+        "[workload]\ninclude = 'other.toml'\nsize = '1KB'\n",
+        "[[workload]]\ninclude = 'other.toml'\n",
+        "[workload]\nkind = 'incast'\n[switch.mark]\ninclude = 'other.toml'\n",
+    ],
+)
+def test_what_may_stand_in_another_file_is_not_missing(schema: dict[str, Any], text: str) -> None:
+    assert mistakes(schema, text) == []
 
 
 def test_the_editor_plugin_takes_the_schema_beside_a_new_scenario(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ impl Reader<'_> {
             let known: Vec<_> = protocol.parameters().iter().map(|p| p.key).collect();
             let above = self.transports.iter();
             let above = above.filter(|above| above.name().starts_with(&format!("{name}+")));
-            let above: Vec<_> = above.flat_map(|above| above.parameters()).collect();
+            let above: Vec<_> = above.flat_map(Transport::parameters).collect();
             let mut table = node.table().cloned().unwrap_or_default();
             table.retain(|key, _| {
                 known.contains(&key.as_str()) || !above.iter().any(|of| of.key == *key)

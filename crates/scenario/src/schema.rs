@@ -35,14 +35,58 @@ pub fn json_schema(transports: &Registry) -> Json {
         properties.insert(table.name.to_owned(), schema);
     }
     properties.insert("include".to_owned(), include_schema());
+    let tables = fields::TABLES.iter();
+    let tables = tables.filter(|t| !t.name.is_empty() && !t.name.contains('.'));
+    let needs = tables.map(|table| (table.name.to_owned(), needs(table)));
+    let needs: Map<String, Json> = needs.collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "tidegate scenario",
         "type": "object",
         "additionalProperties": false,
-        "required": ["workload"],
         "properties": properties,
+        // What is missing may stand in the other file, in any of its tables.
+        "if": { "required": ["include"] },
+        "else": { "required": ["workload"], "properties": needs },
     })
+}
+
+/// The keys that a table must have, where it takes none over from another file.
+fn needs(table: &TableDef) -> Json {
+    let required = |of: &dyn Fn(&Field) -> bool| {
+        let needed = table.fields.iter();
+        let needed = needed.filter(|field| field.absent == Absent::Required && of(field));
+        needed.map(|field| field.key).collect::<Vec<_>>()
+    };
+    let always = required(&|field| field.kinds.is_empty());
+    let of_kind = |kind| required(&|field| !field.kinds.is_empty() && field.applies(kind));
+    let by_kind: Vec<Json> = kinds(table)
+        .into_iter()
+        .map(|kind| {
+            json!({
+                "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
+                "then": { "required": of_kind(kind) },
+            })
+        })
+        .collect();
+    let mut of_own = json!({ "required": always });
+    if !by_kind.is_empty() {
+        of_own["allOf"] = Json::Array(by_kind);
+    }
+    let one = json!({ "if": { "required": ["include"] }, "else": of_own });
+    if table.repeated {
+        return json!({ "if": { "type": "array" }, "then": { "items": one }, "else": one });
+    }
+    let prefix = format!("{}.", table.name);
+    let inner = fields::TABLES.iter().filter_map(|sub| {
+        let name = sub.name.strip_prefix(&prefix)?;
+        Some((name.to_owned(), needs(sub)))
+    });
+    let inner: Map<String, Json> = inner.collect();
+    match inner.is_empty() {
+        true => one,
+        false => json!({ "allOf": [one, { "properties": inner }] }),
+    }
 }
 
 fn root() -> &'static TableDef {
@@ -81,20 +125,16 @@ fn table_schema(table: &TableDef, transports: &Registry) -> Json {
         }
     }
     properties.insert("include".to_owned(), include_schema());
-    let required: Vec<_> = table
-        .fields
-        .iter()
-        .filter(|f| f.absent == Absent::Required && f.kinds.is_empty())
-        .map(|f| f.key)
-        .collect();
     // Any key is a threshold: its metrics are checked when the scenario is read.
     let open = table.fields.is_empty();
-    let by_kind = by_kind(table, &properties);
+    let mut by_kind = by_kind(table, &properties);
+    if table.name == "transport" {
+        by_kind.extend(transports.iter().filter_map(profiles));
+    }
     let mut schema = json!({
         "type": "object",
         "description": table.meaning,
         "additionalProperties": open,
-        "required": required,
         "properties": properties,
     });
     if !by_kind.is_empty() {
@@ -103,13 +143,27 @@ fn table_schema(table: &TableDef, transports: &Registry) -> Json {
     schema
 }
 
-/// For every kind: the keys that it requires, and the names of those that it has. A wrong key is then
-/// told by its name, beside the right ones.
-fn by_kind(table: &TableDef, properties: &Map<String, Json>) -> Vec<Json> {
+/// Where `[transport]` names this one: what its profile may be.
+fn profiles(transport: &dyn Transport) -> Option<Json> {
+    let parameters = transport.parameters();
+    let profile = parameters.iter().find(|p| p.key == "profile")?;
+    Some(json!({
+        "if": { "properties": { "kind": { "const": transport.name() } }, "required": ["kind"] },
+        "then": { "properties": { "profile": takes_schema(&profile.takes) } },
+    }))
+}
+
+/// What `kind` may be in a table.
+fn kinds(table: &TableDef) -> Vec<&'static str> {
     let kind = table.fields.iter().find(|field| field.key == "kind");
-    let Some(Type::Word(kinds)) = kind.map(|field| field.takes) else {
-        return Vec::new();
-    };
+    match kind.map(|field| field.takes) {
+        Some(Type::Word(kinds)) => kinds(),
+        _ => Vec::new(),
+    }
+}
+
+/// For every kind the names of the keys that it has. A wrong key is then told by its name, beside the right ones.
+fn by_kind(table: &TableDef, properties: &Map<String, Json>) -> Vec<Json> {
     let of = |kind: &'static str| {
         let applies = |key: &str| {
             let mut same = table
@@ -120,18 +174,12 @@ fn by_kind(table: &TableDef, properties: &Map<String, Json>) -> Vec<Json> {
             same.peek().is_none() || same.any(|field| field.applies(kind))
         };
         let names: Vec<&String> = properties.keys().filter(|key| applies(key)).collect();
-        let required: Vec<_> = table
-            .fields
-            .iter()
-            .filter(|f| f.absent == Absent::Required && !f.kinds.is_empty() && f.applies(kind))
-            .map(|f| f.key)
-            .collect();
         json!({
             "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] },
-            "then": { "propertyNames": { "enum": names }, "required": required },
+            "then": { "propertyNames": { "enum": names } },
         })
     };
-    kinds().into_iter().map(of).collect()
+    kinds(table).into_iter().map(of).collect()
 }
 
 fn parameters_schema((summary, parameters): (&str, Vec<Parameter>)) -> Json {
