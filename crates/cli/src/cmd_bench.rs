@@ -359,20 +359,12 @@ fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32
     let said = json!({
         "hops": outcome.hops,
         "seconds": seconds,
-        "rss_kib": peak_rss_kib(),
+        "rss_kib": scenario::memory_held(),
         "hosts": hosts,
         "fingerprint": format!("{:016x}", outcome.fingerprint),
     });
     screen.print(&format!("{said}\n"));
     exit::OK
-}
-
-/// Most memory this process ever held; 0 where the system does not say.
-fn peak_rss_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok())
-        .unwrap_or(0)
 }
 
 fn median(values: &[f64]) -> Option<f64> {

@@ -290,7 +290,7 @@ pub(crate) fn execute(
     };
     viewer.finish();
     let (mut record, seen) = record?;
-    let meta = Meta {
+    let mut meta = Meta {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: revision(&assembled.scenario),
         host: host_name(),
@@ -298,6 +298,7 @@ pub(crate) fn execute(
         started,
         wall_s: began.elapsed().as_secs_f64(),
         threads,
+        memory_kib: 0, // known later
         scenario: format!("{:016x}", assembled.scenario.hash()),
     };
     let mut summary = Summary::of(&record);
@@ -310,6 +311,7 @@ pub(crate) fn execute(
     }
     let page = live.map(|live| live.page(&record, &summary, &verdicts));
     let page = page.as_deref();
+    meta.memory_kib = scenario::memory_held();
     let written = report::write_run(folder, &record, &summary, &verdicts, &meta, &output, page);
     failed = failed
         .or(failed_stream)

@@ -233,3 +233,52 @@ fn every_field_of_a_document_is_in_the_dictionary_with_its_type() {
     assert!(sick, "{unmet:?}");
     assert!(met.len() > 120, "{}", met.len());
 }
+
+/// Beside what `check` says beforehand: memory within 1.5 times, of runs that differ in what takes most of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_takes_as_much_memory_as_check_says() {
+    let folder = Folder::new("memory");
+    let base = "[topology]\nkind = \"star\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n[output]\nevery = \"0s\"\n";
+    folder.write("star.toml", base);
+    let cases: [&[&str]; 7] = [
+        &["star.toml", "topology.hosts=20000", "transport.kind=homa"],
+        &["star.toml", "topology.hosts=20000", "transport.kind=dctcp"],
+        &[
+            "star.toml",
+            "topology.hosts=256",
+            "workload.kind=all-to-all",
+        ],
+        &[
+            "permutation",
+            "topology.leaves=32",
+            "topology.hosts_per_leaf=32",
+        ],
+        &["dumbbell", "topology.pairs=20000"],
+        &["data-mining", "workload.load=0.2"],
+        &["incast-rr"],
+    ];
+    for case in cases {
+        let sets = case[1..].iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> = [case[0]].into_iter().chain(sets).collect();
+        let said = tidegate(&folder.0, &[&["check", "--json"], &args[..]].concat());
+        let said: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+        let said = said["derived"]["memory"].as_str().unwrap();
+        let megabytes = said.trim_start_matches("about ").trim_end_matches(" MB");
+        let said = megabytes.parse::<f64>().unwrap() * 1e6;
+        let run = tidegate(
+            &folder.0,
+            &[&["run", "-q", "--jobs", "1", "--out", "o"], &args[..]].concat(),
+        );
+        assert!(run.status.success(), "{case:?}: {}", text(&run.stderr));
+        let meta = std::fs::read_to_string(folder.path("o/meta.json")).unwrap();
+        let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+        let took = meta["memory_kib"].as_u64().unwrap() as f64 * 1024.0;
+        let ratio = said / took;
+        println!("{case:?}: {ratio:.2}");
+        assert!(
+            (1.0 / 1.5..=1.5).contains(&ratio),
+            "{case:?}: {said} said, {took} taken"
+        );
+    }
+}

@@ -156,6 +156,7 @@ fn execute(
         wall_s: began.elapsed().as_secs_f64(),
         threads,
         scenario: format!("{:016x}", assembled.scenario.hash()),
+        memory_kib: scenario::memory_held(),
         ..meta
     };
     let mut summary = Summary::of(&record);

@@ -34,6 +34,9 @@ pub struct Meta {
     pub wall_s: f64,
     /// Threads used.
     pub threads: u16,
+    /// Most memory that the process had held before it wrote these files, in KiB; 0 where the system does not say.
+    #[serde(default)]
+    pub memory_kib: u64,
     /// Hash of the resolved scenario and of the files that it names, 16 hexadecimal digits: whose results these are.
     #[serde(default)]
     pub scenario: String,

@@ -12,7 +12,7 @@ use model::intent::{
     CreditCount, CreditSpec, DropBy, Limit, Memory, Over, PortSpec, QueueSpec, Share,
 };
 use results::human;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use topology::LinkId;
 use transports::expresspass::bound;
 use units::{Bytes, LineTime, Rate, Span, Time};
@@ -408,7 +408,7 @@ impl Assembled {
             chosen => chosen.to_vec(),
         };
         let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
-        let passed = sampled.iter().map(|link| load.crossed[link.index()]);
+        let passed = sampled.iter().map(|link| load.seen[link.index()]);
         let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
         (moments.saturating_mul(sampled.len() as u64), kept)
     }
@@ -432,8 +432,11 @@ impl Assembled {
 
     /// Memory that the run takes.
     fn memory(&self, load: &Load) -> Bytes {
+        let ends = self.traffic.conns.iter().flat_map(|conn| [conn.a, conn.b]);
         let need = Need {
             hosts: self.topology.hosts.into(),
+            busy: ends.collect::<BTreeSet<u32>>().len() as u64,
+            open: load.open,
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
@@ -457,6 +460,8 @@ pub(crate) struct Way {
     pub(crate) links: usize,
     /// Packets over each of them when the message is alone.
     pub(crate) lone: f64,
+    /// How long its frames take on the slowest of them.
+    pub(crate) takes: Span,
 }
 
 /// What the messages add up to.
@@ -473,12 +478,14 @@ struct Load {
     hops: u64,
     /// Credits that hosts make and drop.
     refused: f64,
-    /// The same by link.
-    crossed: Vec<u64>,
+    /// Samples that say something new, by link.
+    seen: Vec<u64>,
+    /// Most messages that are under way at once.
+    open: u64,
     /// From the first start to the last.
     span: Span,
-    /// From the beginning of the run to the moment at which the host that receives most could have all of
-    /// it.
+    /// From the beginning of the run to the moment at which every message could be there, and every line could have
+    /// carried what wants to pass it.
     lasts: Span,
 }
 
@@ -494,12 +501,12 @@ impl Load {
     )]
     fn of(run: &Assembled) -> Self {
         let mut load = Self {
-            crossed: vec![0; run.topology.links.len()],
+            seen: vec![0; run.topology.links.len()],
             ..Self::default()
         };
-        let (mut first, mut last) = (Time::NEVER, Time::ZERO);
+        let (mut first, mut last, mut end) = (Time::NEVER, Time::ZERO, Time::ZERO);
         let until = run.until();
-        let mut received = vec![0u64; run.topology.hosts as usize];
+        let every = run.probes.every.unwrap_or_default();
         let sizes: Vec<u64> = (run.traffic.messages.iter())
             .map(|message| sendable(run, message, until))
             .collect();
@@ -509,9 +516,10 @@ impl Load {
             .filter_map(|message| message.stop)
             .max();
         let mut ways = Vec::with_capacity(run.traffic.messages.len());
+        let mut open = Vec::new();
         // Links that data takes, those of one message after those of the other, and the bytes that want to pass each: until
         // the end, and until those stop that do.
-        let (mut taken, mut wanted) = (Vec::new(), load.crossed.clone());
+        let (mut taken, mut wanted) = (Vec::new(), load.seen.clone());
         let mut wanted_early = wanted.clone();
         for (message, (&size, &frames)) in
             run.traffic.messages.iter().zip(sizes.iter().zip(&frames))
@@ -519,9 +527,6 @@ impl Load {
             let conn = &run.traffic.conns[message.conn as usize];
             let path = topology::path(&run.topology, &run.routes, conn.a, conn.b, message.conn);
             let wire = run.encap.wire_total(size);
-            let to = if message.from_a { conn.b } else { conn.a };
-            let received = &mut received[to as usize];
-            *received = received.saturating_add(wire);
             let asked = if is_timed(message) {
                 size
             } else {
@@ -533,10 +538,9 @@ impl Load {
             if path.len() > 2 {
                 load.crossing = load.crossing.saturating_add(wire);
             }
-            for link in path.iter().flat_map(|link| [*link, link.reverse()]) {
-                let crossed = &mut load.crossed[link.index()];
-                *crossed = crossed.saturating_add(frames);
-            }
+            let rates = path.iter().map(|link| run.topology.link(*link).rate);
+            let slowest = rates.min().unwrap_or(run.host_rate());
+            let takes = slowest.serialize(Bytes(wire));
             let own = &lone[run.lane(message.conn)];
             let whole = own.packets(frames, is_timed(message));
             let left = lone::left(run, message.start);
@@ -557,10 +561,14 @@ impl Load {
                 frames,
                 links: path.len(),
                 lone,
+                takes,
             });
             if let Start::At(at) = message.start {
                 first = first.min(at);
                 last = last.max(at);
+                end = end.max(at.after(takes));
+                let to = if message.from_a { conn.b } else { conn.a };
+                open.push((at, to, takes));
             }
         }
         // What wants to pass a link, and cannot before the run ends, shares it.
@@ -580,16 +588,29 @@ impl Load {
                     }
                     _ => passing(link, time, &wanted),
                 });
-            hops += way.lone * way.links as f64 * share.fold(1.0, f64::min);
+            let share = share.fold(1.0, f64::min);
+            hops += way.lone * way.links as f64 * share;
             taken = others;
+            let news = memory::news((way.frames, way.takes), share, (time, every));
+            for link in links.iter().flat_map(|link| [*link, link.reverse()]) {
+                let seen = &mut load.seen[link.index()];
+                *seen = seen.saturating_add(news);
+            }
         }
         let vain = Vain::of(run, &ways);
         load.hops = (hops + vain.hops).max(0.0) as u64;
         load.refused = vain.refused;
         load.span = last.since(first);
-        let most = received.into_iter().max().unwrap_or(0);
-        let line = run.host_rate().serialize(Bytes(most));
-        load.lasts = last.after(line).min(until).since(Time::ZERO);
+        let begin = if first < Time::NEVER {
+            first
+        } else {
+            Time::ZERO
+        };
+        for (link, &wanted) in run.topology.links.iter().zip(&wanted) {
+            end = end.max(begin.after(link.rate.serialize(Bytes(wanted))));
+        }
+        load.open = memory::open_most(open);
+        load.lasts = end.min(until).since(Time::ZERO);
         load
     }
 

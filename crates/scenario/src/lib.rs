@@ -52,7 +52,7 @@ pub use cases::{Case, CasesOf};
 pub use check::Figure;
 pub use control::Controlled;
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
-pub use memory::of_machine as memory_of_machine;
+pub use memory::{held_most as memory_held, of_machine as memory_of_machine};
 pub use resolve::{Request, Scenario, load, load_files, load_text, load_text_with, load_with};
 pub use resolved::hash;
 pub use schema::{data, explain, json_schema, known_names, markdown};

@@ -4,22 +4,27 @@ use crate::diagnostic::Diagnostic;
 use crate::section::Section;
 use crate::settings::Source;
 use results::human;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use topology::{ROUTES_MAX, Size, Spec};
-use units::{Bytes, Span};
+use units::{Bytes, Span, Time};
 
 // Of a run of `tidegate run` with its tables and its report, in bytes: `time -f %M` over stars of 20,000
-// hosts, fat trees of k = 16, 32 and 64, incasts of 50,000 messages, the built-in scenarios, and longer
-// ones that `run.until` cuts, under ExpressPass and DCTCP; the sum lies within 1.5 times all of them. [ours]
+// hosts, fat trees of k = 16, 32 and 64, incasts of 50,000 messages, 65,280 at once, the built-in scenarios, and longer
+// ones that `run.until` cuts, under ExpressPass, DCTCP, NDP and Homa; the sum lies within 1.5 times all of them. [ours]
 /// The program itself.
 const BASE: u64 = 14 << 20;
 /// A link with its port, the packets on it, its share of a node, and its row in every table.
 const PER_LINK: u64 = 1_400;
-/// A host: its transport, its row in every table.
-const PER_HOST: u64 = 5_600;
+/// A host: its transport, its row in every table; and what comes to that where it sends or receives anything.
+const PER_HOST: u64 = 1_000;
+const PER_BUSY: u64 = 2_600;
 /// An entry of the routing table.
 const PER_ROUTE: u64 = 4;
 /// A message: in the traffic, in the simulator's book, at its hosts and in the results.
 const PER_MESSAGE: u64 = 480;
+/// What comes to that while it is under way.
+const PER_OPEN: u64 = 900;
 /// A sample of a port that says something new.
 const PER_SAMPLE: u64 = 210;
 /// A packet-hop of a run that is short enough to keep what it saw, for its slowest messages to be explained.
@@ -28,14 +33,16 @@ const PER_EVENT: u64 = 60;
 /// What a run will hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// Hosts.
+    /// Hosts, and those of them that send or receive.
     pub(crate) hosts: u64,
+    pub(crate) busy: u64,
     /// Links, one for each direction of a cable.
     pub(crate) links: u64,
     /// Entries of the routing table.
     pub(crate) routes: u64,
-    /// Messages.
+    /// Messages, and most of them that are under way at once.
     pub(crate) messages: u64,
+    pub(crate) open: u64,
     /// Samples of ports that say something new.
     pub(crate) samples: u64,
     /// Packet-hops that are kept.
@@ -57,9 +64,11 @@ impl Need {
     pub(crate) fn bytes(self) -> Bytes {
         let parts = [
             (self.hosts, PER_HOST),
+            (self.busy, PER_BUSY),
             (self.links, PER_LINK),
             (self.routes, PER_ROUTE),
             (self.messages, PER_MESSAGE),
+            (self.open, PER_OPEN),
             (self.samples, PER_SAMPLE),
             (self.events, PER_EVENT),
         ];
@@ -138,7 +147,45 @@ pub(crate) fn messages(source: &Source, spec: &Spec) -> u64 {
     }
 }
 
-/// Samples that say something new, of ports that so many packets pass in `time`; `most` are kept in all.
+/// Most messages that are under way at once, of those that start then, for this host, and take so long on their way: a host
+/// receives one after the other.
+pub(crate) fn open_most(mut messages: Vec<(Time, u32, Span)>) -> u64 {
+    messages.sort_unstable();
+    let mut free: BTreeMap<u32, Time> = BTreeMap::new();
+    let mut ends: BinaryHeap<Reverse<Time>> = BinaryHeap::new();
+    let mut most = 0;
+    for (at, to, takes) in messages {
+        while ends.peek().is_some_and(|&Reverse(end)| end <= at) {
+            ends.pop();
+        }
+        let free = free.entry(to).or_default();
+        *free = (*free).max(at).after(takes);
+        ends.push(Reverse(*free));
+        most = most.max(ends.len());
+    }
+    most as u64
+}
+
+/// Samples of a link that see something new of a message of so many frames that take so long where lines have time for this
+/// `share` of them, in a run of so long with samples every so often: its frames follow each other as fast as the slowest
+/// line lets them, so that one sample may see many.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates, and the cast saturates"
+)]
+pub(crate) fn news((frames, takes): (u64, Span), share: f64, (time, every): (Span, Span)) -> u64 {
+    let stretch = Span((takes.0 as f64 / share.max(f64::MIN_POSITIVE)) as u64).min(time);
+    // Of a stretch, the samples in it, and those at its ends.
+    let moments = stretch
+        .0
+        .checked_div(every.0)
+        .unwrap_or(0)
+        .saturating_add(2);
+    moments.min((frames as f64 * share).ceil() as u64)
+}
+
+/// Samples that say something new, of ports of which so many would, each message by itself, in `time`; `most` are kept in all.
 pub(crate) fn samples(
     passed: impl ExactSizeIterator<Item = u64>,
     time: Span,
@@ -147,8 +194,16 @@ pub(crate) fn samples(
 ) -> u64 {
     let taken = time.0.checked_div(every.0).unwrap_or(0);
     let moments = taken.min(most / (passed.len() as u64).max(1));
-    let news = passed.map(|packets| packets.min(moments));
+    let news = passed.map(|seen| seen.min(moments));
     news.sum()
+}
+
+/// Most memory that this process has held so far, in KiB; 0 where the system does not say.
+pub fn held_most() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    number.unwrap_or(0)
 }
 
 /// Memory that a process may have here: of the machine, of its control group, or of its limits, the

@@ -110,6 +110,7 @@ impl Line {
                     frames,
                     links,
                     lone,
+                    ..
                 } = all[which].1;
                 // All who wait for the same line have one line of credits between them; each has its part of what is made
                 // in a round trip, as far as it had so many when it was alone.

@@ -133,9 +133,9 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
     refused(
         &network("kind = \"fat-tree\"\nk = 120"),
         [
-            "6.58 GB of memory, 3 GB of it",
+            "4.59 GB of memory, 3 GB of it",
             "k = 120",
-            "--memory-limit 7GB",
+            "--memory-limit 5GB",
         ],
     );
     refused(
