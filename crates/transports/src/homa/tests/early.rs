@@ -263,6 +263,7 @@ fn a_grant_releases_what_its_range_holds_also_where_heads_count_anew() {
     let data = |at: u64| {
         let data = Granted {
             offset: 1_460,
+            has: 0,
             length: 1_460,
             at: grants_told(at),
             ordinal: 0,
