@@ -4,7 +4,7 @@
 //! Grants count bytes that leave, and go beyond the end of a message by what was lost of its burst: a receiver counts
 //! that when the probe comes. A sender spends what was granted on what was lost first.
 
-use super::header::{Data, Got, Granted, LEFT_MAX, Probe, ProbeAck, told};
+use super::header::{AT_MAX, Data, Got, Granted, Probe, ProbeAck, told};
 use super::host::Host;
 use super::params::Params;
 use super::receiver::{Receiver, Verdict};
@@ -80,13 +80,13 @@ impl Granted {
     /// How far it lies behind `from` in what was granted.
     #[inline]
     pub(super) const fn behind(&self, from: u64) -> u64 {
-        (self.at as u64).wrapping_sub(from) & LEFT_MAX as u64
+        (self.at as u64).wrapping_sub(from) & AT_MAX as u64
     }
 
     /// How far it lies before `granted`.
     #[inline]
     const fn before(&self, granted: u64) -> u64 {
-        granted.wrapping_sub(self.at as u64) & LEFT_MAX as u64
+        granted.wrapping_sub(self.at as u64) & AT_MAX as u64
     }
 }
 
@@ -110,7 +110,7 @@ impl Probe {
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "28 bits")]
 pub(super) const fn grants_told(position: u64) -> u32 {
-    (position & LEFT_MAX as u64) as u32
+    (position & AT_MAX as u64) as u32
 }
 
 /// How far the burst is.

@@ -14,10 +14,10 @@ model::header! {
     /// A piece of a message. It tells all that a receiver has to know of the message, so that any of them may
     /// come first.
     Data = 1 "DATA" Unscheduled | Scheduled, opens {
-        offset: u64 = 0..46 "where it begins in the stream, in bytes";
-        has: u8 = 46..48 "messages of the other direction that are whole here, as many as this one's number and so many less 1, or more; 0 says nothing";
-        length: u16 = 48..62 "payload in bytes";
-        left: u32 = 62..90 "bytes of the message from there on; 2^28 - 1 stands for that or more";
+        offset: u64 = 0..47 "where it begins in the stream, in bytes";
+        has: u8 = 47..49 "messages of the other direction that are whole here, as many as this one's number and so many less 1, or more; 0 says nothing";
+        length: u16 = 49..63 "payload in bytes";
+        left: u32 = 63..90 "bytes of the message from there on; 2^27 - 1 stands for that or more";
         ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         cut: bool = 98..99 "the message ends earlier than was said before";
@@ -71,11 +71,11 @@ model::header! {
     /// A piece of a message whose first bytes may be dropped, granted: so its receiver knows of the message.
     /// [aeolus s3.3]
     Granted = 8 "SCHED_DATA" Scheduled {
-        offset: u64 = 0..46 "where it begins in the stream, in bytes";
-        has: u8 = 46..48 "whole messages of the other direction, as in DATA";
+        offset: u64 = 0..47 "where it begins in the stream, in bytes";
         length: u16 = 48..62 "payload in bytes";
         at: u32 = 62..90 "how far grants were used before it, as a position modulo 2^28";
         ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
+        has: u8 = 96..98 "whole messages of the other direction, as in DATA";
         again: bool = 98..99 "it has left before";
         answer: bool = 99..100 "the other end opened the connection";
     }
@@ -85,9 +85,9 @@ model::header! {
     says |data, packet| data.says(packet);
     /// What leaves unasked has left, up to here. [aeolus s3.3]
     Probe = 9 "PROBE" Control, opens {
-        upto: u64 = 0..46 "where it ended in the stream";
-        has: u8 = 46..48 "whole messages of the other direction, as in DATA";
-        left: u32 = 62..90 "bytes of the message from there on; 2^28 - 1 stands for that or more";
+        upto: u64 = 0..47 "where it ended in the stream";
+        has: u8 = 47..49 "whole messages of the other direction, as in DATA";
+        left: u32 = 63..90 "bytes of the message from there on; 2^27 - 1 stands for that or more";
         ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         cut: bool = 98..99 "the message ends earlier than was said before";
@@ -104,12 +104,14 @@ model::header! {
     says |ack, _| format!(" {}", ack.upto);
 }
 
-/// Positions in a stream have 46 bits.
-pub(super) const POSITION_MAX: u64 = (1 << 46) - 1;
+/// Positions in a stream have 47 bits.
+pub(super) const POSITION_MAX: u64 = (1 << 47) - 1;
 /// The most that [`Data::has`] can say: the field has 2 bits.
 const HAS_MAX: u32 = 3;
-/// More bytes than this are left: the field has 28 bits.
-pub(super) const LEFT_MAX: u32 = (1 << 28) - 1;
+/// More bytes than this are left: the field has 27 bits.
+pub(super) const LEFT_MAX: u32 = (1 << 27) - 1;
+/// Positions of grants are told modulo one more.
+pub(super) const AT_MAX: u32 = (1 << 28) - 1;
 /// Numbers of messages are told modulo this.
 pub(super) const ORDINALS: u32 = 1 << 6;
 /// Largest payload: the field has 14 bits.

@@ -278,8 +278,8 @@ fn only_a_word_about_a_frame_that_left_says_that_the_receiver_lives() {
 #[test]
 fn a_burst_reaches_no_farther_than_grants_whatever_a_peer_says() {
     let mut bench = with_bursts("");
-    for offset in [0, 150_000_000] {
-        let mut packet = piece(offset, 200_000_000).packet(A, ConnId(1), 1538);
+    for offset in [0, 75_000_000] {
+        let mut packet = piece(offset, 100_000_000).packet(A, ConnId(1), 1538);
         packet.set_class(Class::Unscheduled);
         bench.hear(&packet);
     }
