@@ -262,7 +262,7 @@ fn a_run_takes_as_much_memory_as_check_says() {
         let sets = case[1..].iter().flat_map(|set| ["--set", set]);
         let args: Vec<&str> = [case[0]].into_iter().chain(sets).collect();
         let said = tidegate(&folder.0, &[&["check", "--json"], &args[..]].concat());
-        let said: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+        let said: Value = serde_json::from_slice(&said.stdout).unwrap();
         let said = said["derived"]["memory"].as_str().unwrap();
         let megabytes = said.trim_start_matches("about ").trim_end_matches(" MB");
         let said = megabytes.parse::<f64>().unwrap() * 1e6;
@@ -272,7 +272,7 @@ fn a_run_takes_as_much_memory_as_check_says() {
         );
         assert!(run.status.success(), "{case:?}: {}", text(&run.stderr));
         let meta = std::fs::read_to_string(folder.path("o/meta.json")).unwrap();
-        let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+        let meta: Value = serde_json::from_str(&meta).unwrap();
         let took = meta["memory_kib"].as_u64().unwrap() as f64 * 1024.0;
         let ratio = said / took;
         println!("{case:?}: {ratio:.2}");

@@ -494,7 +494,7 @@ pub enum Balance {
     /// All of a connection take the same, both ways. [xpass s3.1]
     #[default]
     Flow,
-    /// Each takes one at random; credits keep to that of their connection.
+    /// Each takes one at random; credits keep to that of their connection where ports shape them.
     Packet,
     /// Those of a connection that follow each other within `gap` take the same, others the port with the
     /// least to send. [Vanini et al. 2017]

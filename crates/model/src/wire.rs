@@ -39,6 +39,11 @@ pub trait Codec: Sync {
         None
     }
 
+    /// Whether `packet`, which carries no data, says what `before` said.
+    fn repeats(&self, packet: &Packet, before: &Packet) -> bool {
+        packet.kind() == before.kind() && packet.head == before.head
+    }
+
     /// The connection that `packet` is about, where it travels on another: the one of a host with its arbiter.
     fn about(&self, packet: &Packet) -> Option<u32> {
         let _ = packet;

@@ -213,6 +213,8 @@ pub struct Fabric {
     pub records: bool,
     /// Switches say in the paths among them what they know of their ports.
     pub telemetry: bool,
+    /// Every packet names its way, so that switches choose none.
+    pub own_ways: bool,
     /// A port of its own making, in place of one with all of the above; it has the scenario's buffer.
     pub own: Option<PortSpec>,
 }

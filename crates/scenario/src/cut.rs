@@ -14,6 +14,10 @@ use units::{Span, Time};
 /// Of more messages than these it is not asked which links cut them off. [ours]
 const PAIRS_ASKED: usize = 64;
 
+/// Two hosts between which there is no way, and the lane that has one ask the other, where they are not the ends of the
+/// message.
+type Cut = (u32, u32, Option<usize>);
+
 impl Assembled {
     /// Links that are down until a run ends at `end`, and since when: of faults that follow each other without a break
     /// since the first.
@@ -33,8 +37,8 @@ impl Assembled {
     }
 
     /// Pairs of hosts between which there is no way, one way or back, where these links are down: for each unfinished
-    /// message its own ends, or its sender and who its transport has it ask, like an arbiter.
-    fn cut_off(&self, outcome: &Outcome, down: &BTreeMap<LinkId, Time>) -> Vec<(u32, u32)> {
+    /// message its own ends, or its sender and who its transport has it ask, like an arbiter, with the lane of that.
+    fn cut_off(&self, outcome: &Outcome, down: &BTreeMap<LinkId, Time>) -> Vec<Cut> {
         let links: Vec<LinkId> = down.keys().copied().collect();
         let routes = Routes::new(&self.topology, &links);
         let mut asked: BTreeMap<(usize, u32), Vec<u32>> = BTreeMap::new();
@@ -55,11 +59,21 @@ impl Assembled {
             } else {
                 (of.b, of.a)
             };
-            let asked = asked.get(&(self.lane(message.conn), ends.0));
-            let asked = asked.into_iter().flatten().map(move |&host| (ends.0, host));
-            let needed = std::iter::once(ends).chain(asked);
-            let ways = needed.flat_map(|(from, to)| [(from, to), (to, from)]);
-            let none = ways.filter(|&(from, to)| from != to && !routes.reaches(from, to));
+            let lane = self.lane(message.conn);
+            let asked = asked.get(&(lane, ends.0)).into_iter().flatten();
+            let asked = asked.map(move |&host| ((ends.0, host), Some(lane)));
+            let needed = std::iter::once((ends, None)).chain(asked);
+            let none = needed.filter_map(|((from, to), asks)| {
+                let (there, back) = (routes.reaches(from, to), routes.reaches(to, from));
+                // Who is asked has to answer: which way it fails says nothing.
+                let turned = there && asks.is_none();
+                let cut = if turned {
+                    (to, from, asks)
+                } else {
+                    (from, to, asks)
+                };
+                (from != to && !(there && back)).then_some(cut)
+            });
             none.take(1)
         });
         ends.collect()
@@ -136,17 +150,35 @@ impl Assembled {
             return None;
         }
         let cut = self.cut_off(outcome, &down);
-        let Some(&(from, to)) = cut.first() else {
+        if cut.is_empty() {
             return self.lost_there(outcome, &down);
-        };
+        }
+        let said = [false, true].map(|asks| self.no_way(&cut, asks));
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        let pairs = cut.iter().map(|&(from, to, _)| (from, to)).collect();
+        let links = self.by_these(&pairs, &down);
+        Some(format!("{}: {}", said.join("; "), first_of(&links)))
+    }
+
+    /// Which hosts do not reach each other, in words: the ends of messages, or senders and whom their transport has
+    /// them ask.
+    fn no_way(&self, cut: &[Cut], asks: bool) -> Option<String> {
+        let mut of_these = cut.iter().filter(|cut| cut.2.is_some() == asks);
+        let &(from, to, lane) = of_these.next()?;
         let name = |host: u32| self.topology.node(NodeId(host)).name.as_str();
-        let mut said = format!("no way from {} to {}", name(from), name(to));
-        if cut.len() > 1 {
-            let more = human::plural(cut.len() as u64 - 1, "other message", "other messages");
+        let (from, to) = (name(from), name(to));
+        let mut said = match lane.and_then(|lane| u8::try_from(lane).ok()) {
+            None => format!("no way from {from} to {to}"),
+            Some(lane) => {
+                let who = self.scenario.name_of(lane);
+                format!("no way between {from} and {to}, which {who} has to ask")
+            }
+        };
+        let more = of_these.count() as u64;
+        if more > 0 {
+            let more = human::plural(more, "other message", "other messages");
             let _ = write!(said, ", nor for {more} that did not finish");
         }
-        let links = self.by_these(&cut.into_iter().collect(), &down);
-        let _ = write!(said, ": {}", first_of(&links));
         Some(said)
     }
 

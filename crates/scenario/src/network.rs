@@ -29,7 +29,7 @@ use topology::{
     Dumbbell, FatTree, Graph, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Size, Spec, Star,
     ThreeTier, Topology,
 };
-use transports::Fabric;
+use transports::{ControlFactory, Fabric, Transport};
 use units::{Bytes, Rate, Span, Time};
 
 /// Wire sizes of the scenario's frames.
@@ -418,8 +418,35 @@ fn controlled(
             all.join(" and "),
             refusal.reason
         );
-        vec![wrong(what).label(label).help(refusal.instead)]
+        let help = match relative(scenario, rate, &*control.factory) {
+            Some(other) => {
+                let works = format!("or set transport.kind = \"{other}\", which works with it");
+                format!("{}; {works}", refusal.instead)
+            }
+            None => refusal.instead,
+        };
+        vec![wrong(what).label(label).help(help)]
     })
+}
+
+/// A transport of the same family as the only one of `scenario`, whose ports a flow control takes.
+fn relative(scenario: &Scenario, rate: Rate, control: &dyn ControlFactory) -> Option<&'static str> {
+    let own = scenario.protocol.name();
+    let family = own.split('+').next();
+    let buffer = scenario.switch.buffer.at(rate);
+    let works = |other: &&dyn Transport| {
+        let factory = other.configure(&toml::Table::new()).ok();
+        factory.is_some_and(|factory| {
+            let port = factory.fabric(rate, scenario.encap).port(buffer);
+            control.port(port).is_ok()
+        })
+    };
+    let registry = transports::registry();
+    let others = registry
+        .iter()
+        .filter(|other| other.name() != own && other.name().split('+').next() == family);
+    let mut others = others.filter(|_| scenario.beside.is_empty());
+    others.find(works).map(Transport::name)
 }
 
 /// Why a queue before a host's line cannot do what `port` does: it must know at arrival when a packet

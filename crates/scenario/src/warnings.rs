@@ -50,6 +50,7 @@ pub(crate) fn warnings(
     }
     let spreads = scenario.switch.balance != BalanceOf::Flow;
     warnings.extend(scenario.factory.warns(spreads));
+    warnings.extend(few_priorities(scenario));
     if credits && spreads {
         warnings.push(
             "packets are spread over all paths: credits overtake each other and count as lost"
@@ -57,6 +58,23 @@ pub(crate) fn warnings(
         );
     }
     warnings
+}
+
+/// The scenario takes priorities away that a transport asks for.
+fn few_priorities(scenario: &Scenario) -> Option<String> {
+    let given = scenario.switch.priorities?;
+    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
+    let all = std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside);
+    let asks = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
+        // No rate makes more of them.
+        let asks = factory.fabric(Rate::gbps(10), scenario.encap).priorities;
+        (asks > given).then(|| (asks, protocol.name()))
+    };
+    let (asks, name) = all.filter_map(asks).max_by_key(|&(asks, _)| asks)?;
+    Some(format!(
+        "switch.priorities = {given}, and {name} asks for {asks}: what is to go first waits behind the rest; set \
+         switch.priorities = {asks}, or leave it out"
+    ))
 }
 
 /// Transports that take a silence for a loss before an answer can be there.
@@ -175,6 +193,14 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
             "flowlet_gap",
             switch.flowlet_gap.is_given && switch.balance != BalanceOf::Flowlet,
             "paths are not chosen by flowlets; set switch.balance = \"flowlet\"",
+        ),
+        (
+            "balance",
+            switch.balance != BalanceOf::Flow
+                && std::iter::once(&*scenario.factory)
+                    .chain(scenario.beside.iter().map(|beside| &*beside.factory))
+                    .all(|factory| factory.fabric(Rate::gbps(10), scenario.encap).own_ways),
+            "each packet names its way; leave it out, or set the transport's own key of ways",
         ),
     ]
     .into_iter()

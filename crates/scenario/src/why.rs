@@ -380,14 +380,20 @@ impl Assembled {
             .iter()
             .zip(&traced.messages)
             .filter(|(m, _)| m.conn == message.conn && m.from_a == message.from_a);
+        let (start, last) = (fate.start?, before.clone().next_back());
+        let ahead = last.and_then(|(_, fate)| {
+            let done = fate.done.filter(|&done| done > start)?;
+            Some(fate.start?..done)
+        });
         let asked = Asked {
+            ahead,
             message: number,
             conn: message.conn,
             src,
             dst,
             offset: before.map(|(_, fate)| fate.size).sum(),
             size: fate.size,
-            start: fate.start?,
+            start,
             end: fate.end,
             run_end: traced.end,
             ideal: self.ideal(number as usize),

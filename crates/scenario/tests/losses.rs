@@ -1,5 +1,7 @@
 //! What a run loses or leaves unfinished is kept small where that is promised, and said in full where it is not.
 
+mod common;
+
 use model::{Class, DropReason};
 use results::trace::Part;
 use results::{RunRecord, Status, Summary};
@@ -368,4 +370,41 @@ fn more_time_is_no_vain_advice_where_it_helps() {
         "{:?}",
         record.warnings
     );
+}
+
+/// Where packets take all ways, what they say to each other does too: one way that is silently dead stops nobody.
+#[test]
+fn a_way_that_is_silently_dead_stops_nobody_whose_packets_take_all() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n\
+                host_rate = \"10Gbps\"\nuplink_rate = \"10Gbps\"\n[workload]\nkind = \"permutation\"\n\
+                size = \"200KB\"\n[switch]\nbalance = \"packet\"\n[transport]\nkind = \"phost\"\n\
+                [[faults]]\nkind = \"loss\"\nchance = 1.0\nlink = \"tor0 -> spine0\"\n[run]\nuntil = \"1s\"\n";
+    for kind in ["phost", "fastpass", "sird", "dcpim", "homa", "ndp"] {
+        let record = run(text, &[&format!("transport.kind={kind}")]);
+        let unfinished = record.flows.iter().filter(|flow| flow.end.is_none());
+        assert_eq!(
+            (unfinished.count(), record.status),
+            (0, Status::Complete),
+            "{kind}"
+        );
+    }
+}
+
+/// The host of the arbiter gets data as others do, beside all requests: no queue of its holds more than others.
+#[test]
+fn requests_and_data_do_not_pile_up_before_an_arbiter() {
+    let sets = [
+        "transport.kind=fastpass",
+        "switch.balance=packet",
+        "workload.messages=6000",
+    ];
+    for seed in [1, 7] {
+        let run = common::assembled(
+            "aeolus-world",
+            &[&sets[..], &[&format!("run.seed={seed}")]].concat(),
+        );
+        let record = run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"));
+        let longest = record.ports.iter().map(|port| port.queue_max).max();
+        assert!(longest.is_some_and(|bytes| bytes < 12_000), "{longest:?} B");
+    }
 }

@@ -251,3 +251,54 @@ fn what_is_wrong_with_a_table_that_this_run_does_not_use_is_said() {
         read(fine).unwrap_or_else(|why| panic!("{fine}: {why}"));
     }
 }
+
+#[test]
+fn who_cannot_go_together_is_told_who_can() {
+    let said = refused(INCAST, &["transport.kind=ndp", "switch.flow_control=pfc"]);
+    assert!(
+        said.contains("or set transport.kind = \"ndp+aeolus\", which works with it"),
+        "{said}"
+    );
+    let far = ["transport.kind=fastpass", "topology.host_delay=2ms"];
+    let said = refused(INCAST, &far);
+    assert!(
+        said.contains("make topology.host_delay 1.749ms shorter")
+            && said.contains("frames 8 times as long"),
+        "{said}"
+    );
+    let delay = |delay: &str| {
+        let sets = [
+            "transport.kind=fastpass".to_owned(),
+            format!("topology.host_delay={delay}"),
+        ];
+        scenario::load_text("t.toml", INCAST, &sets)
+            .and_then(Scenario::assemble)
+            .is_ok()
+    };
+    assert_eq!([delay("251us"), delay("252us")], [true, false]);
+}
+
+#[test]
+fn what_a_switch_does_not_do_for_a_transport_is_said() {
+    let warned = |sets: &[&str]| -> String {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let found = scenario::load_text("t.toml", INCAST, &sets).and_then(Scenario::assemble);
+        found.unwrap_or_else(|e| panic!("{e}")).warnings.join("\n")
+    };
+    let few = "switch.priorities = 1, and homa asks for 8";
+    assert!(warned(&["transport.kind=homa", "switch.priorities=1"]).contains(few));
+    assert!(!warned(&["transport.kind=dctcp", "switch.priorities=1"]).contains("priorities"));
+    let unread = "switch.balance is not read";
+    assert!(warned(&["transport.kind=ndp", "switch.balance=packet"]).contains(unread));
+    for sets in [
+        &[
+            "transport.kind=ndp",
+            "switch.balance=packet",
+            "transport.ndp.ways=flow",
+        ][..],
+        &["transport.kind=fastpass", "switch.balance=packet"],
+        &["transport.kind=ndp"],
+    ] {
+        assert!(!warned(sets).contains(unread), "{sets:?}");
+    }
+}

@@ -140,7 +140,8 @@ fn who_cannot_ask_its_arbiter_is_cut_off_though_there_is_a_way_to_the_receiver()
                 [transport]\nkind = \"fastpass\"\n[run]\nuntil = \"1ms\"\n\
                 [[faults]]\nkind = \"down\"\nlink = \"h4 <-> tor0\"\n";
     let cut = |sets: &[&str]| said(&run(text, sets), "no way").map(str::to_owned);
-    let named = "no way from h1 to h4: h4 <-> tor0 has been down since 0 s";
+    let named =
+        "no way between h1 and h4, which fastpass has to ask: h4 <-> tor0 has been down since 0 s";
     assert_eq!(cut(&[]).as_deref(), Some(named));
     // A link that is down to the very end counts; another host's does not, nor does it without an arbiter.
     assert_eq!(cut(&["faults.until=1ms"]).as_deref(), Some(named));

@@ -205,6 +205,116 @@ impl scenario::Watch for Looks {
     }
 }
 
+fn explained_text(text: &str, sets: &[String]) -> Vec<Why> {
+    let run = scenario::load_text("t.toml", text, sets).and_then(scenario::Scenario::assemble);
+    of(text, &run.unwrap_or_else(|e| panic!("{e}")))
+}
+
+fn slowest(all: &[Why]) -> &Why {
+    let slowest = all
+        .iter()
+        .max_by_key(|why| why.took().0 / why.ideal_ps.max(1));
+    slowest.expect("a message")
+}
+
+/// What is said again may say so, or that its sender knows more by then: it is the same word.
+#[test]
+fn a_request_that_was_lost_is_retransmission_whatever_it_says_the_second_time() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\nhost_delay = \"5us\"\n\
+                [workload]\nkind = \"incast\"\nsenders = 1\nreceiver = 0\nsize = \"20KB\"\n[[faults]]\n\
+                kind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 1.0\nmost = 1\n";
+    for (kind, size) in [
+        ("expresspass", 20),
+        ("fastpass", 20),
+        ("sird", 20),
+        // Longer than what leaves unasked.
+        ("phost", 200),
+        ("dcpim", 200),
+    ] {
+        let sets = [
+            format!("transport.kind={kind}"),
+            format!("workload.size={size}KB"),
+        ];
+        let all = explained_text(text, &sets);
+        let found = &all[0].parts;
+        assert_eq!(
+            all[0].largest().part,
+            Part::Retransmission,
+            "{kind}: {found:?}"
+        );
+        assert!(part(&all[0], Part::Host) < 1_000_000, "{kind}: {found:?}");
+    }
+}
+
+/// A message on a lasting connection waits for the word that acknowledges the one before it, which was lost.
+#[test]
+fn what_was_lost_of_the_message_before_is_named_and_no_time_of_the_host() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\n\
+                host_rate = \"10Gbps\"\nuplink_rate = \"40Gbps\"\n[workload]\nkind = \"incast-rr\"\n\
+                senders = 15\nreceiver = 0\nsize = \"30KB\"\nrequest = \"2KB\"\nrounds = 10\nwork = \"20us\"\n\
+                [[faults]]\nkind = \"loss\"\nlink = \"* -> *\"\nchance = 0.01\n";
+    for kind in ["phost", "sird", "dcpim"] {
+        let all = explained_text(text, &[format!("transport.kind={kind}")]);
+        let why = slowest(&all);
+        let found = &why.parts;
+        assert_eq!(
+            why.largest().part,
+            Part::Retransmission,
+            "{kind}: {found:?}"
+        );
+        let of_before = "of the message before it was lost";
+        let named = |why: &&Why| why.path.iter().any(|one| one.note.ends_with(of_before));
+        assert!(
+            all.iter().any(|why| named(&why)),
+            "{kind}: nothing is named"
+        );
+    }
+    // Where an answer needs no acknowledgement to have come, nobody waits for one.
+    for why in explained_text(text, &["transport.kind=homa".to_owned()]) {
+        let host = part(&why, Part::Host);
+        assert!(host < 5_000_000_000, "{:?}", why.parts);
+    }
+}
+
+/// The connection with the arbiter is there before those of messages, also where these last.
+#[test]
+fn messages_of_lasting_connections_wait_for_slots_too() {
+    let sets = [
+        "workload.senders=40",
+        "workload.rounds=1",
+        "transport.kind=fastpass",
+    ];
+    for why in explained("incast-rr", &sets) {
+        assert!(part(&why, Part::Credit) > 0, "{:?}", why.parts);
+    }
+}
+
+/// A wait that costs nothing is the message's own frames, also those that left unasked.
+#[test]
+fn alone_a_message_waits_for_no_pull() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\nhost_delay = \"5us\"\n\
+                [workload]\nkind = \"incast\"\nsenders = 1\nreceiver = 0\nsize = \"200KB\"\n";
+    for kind in ["ndp", "homa", "sird"] {
+        let why = &explained_text(text, &[format!("transport.kind={kind}")])[0];
+        let found = &why.parts;
+        assert_eq!(part(why, Part::Credit), 0, "{kind}: {found:?}");
+    }
+}
+
+/// Frames that are sent again take the line, and no serialisation of the message's own needs that.
+#[test]
+fn what_a_dead_way_takes_is_retransmission() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n\
+                host_rate = \"10Gbps\"\nuplink_rate = \"10Gbps\"\n[workload]\nkind = \"permutation\"\n\
+                size = \"300KB\"\n[transport]\nkind = \"fastpass\"\n[switch]\nbalance = \"packet\"\n\
+                [[faults]]\nkind = \"loss\"\nchance = 1.0\nlink = \"tor0 -> spine0\"\nfrom = \"50us\"\n";
+    let all = explained_text(text, &[]);
+    let why = slowest(&all);
+    assert_eq!(why.largest().part, Part::Retransmission, "{:?}", why.parts);
+    let line = part(why, Part::Serialisation);
+    assert!(line < why.ideal_ps, "{line} of {} ps", why.ideal_ps);
+}
+
 #[test]
 fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
     for (size, long) in [("64KB", false), ("10MB", true)] {

@@ -47,6 +47,8 @@ pub(crate) struct Book<'a> {
     end: Vec<AtomicU64>,
     stopped: Vec<AtomicU64>,
     asked_again: Vec<AtomicU64>,
+    /// When senders were done, where there are lasting connections.
+    done: Vec<AtomicU64>,
     size: Vec<AtomicU64>,
 }
 
@@ -54,6 +56,20 @@ const NONE: u64 = u64::MAX;
 
 fn index32(n: usize) -> u32 {
     u32::try_from(n).expect("fewer than 2^32 of everything")
+}
+
+/// Sorts what hosts do by time. Connections without messages are opened before the others, whatever their numbers: they
+/// are there before anything is sent.
+fn put_in_order(actions: &mut [(u32, Time, Action)], traffic: &Traffic) {
+    let mut carries = vec![false; traffic.conns.len()];
+    for message in &traffic.messages {
+        carries[message.conn as usize] = true;
+    }
+    let later = |action: Action| match action {
+        Action::Connect(conn) => carries[conn as usize],
+        _ => true,
+    };
+    actions.sort_by_key(|&(_, at, action)| (at, later(action), action));
 }
 
 /// Sorts `items` into `buckets` groups and returns where each group starts.
@@ -149,7 +165,7 @@ impl<'a> Book<'a> {
                 actions.push((host, at, Action::Stop(index32(number))));
             }
         }
-        actions.sort_by_key(|&(_, at, action)| (at, action));
+        put_in_order(&mut actions, traffic);
         let first_action = group(&mut actions, hosts as usize, |&(host, ..)| host as usize);
         let mut in_order: Vec<u32> = (0..index32(messages)).collect();
         let slot = |&message: &u32| {
@@ -158,6 +174,7 @@ impl<'a> Book<'a> {
         };
         let first_message = group(&mut in_order, 2 * traffic.conns.len(), slot);
         let first_dependent = group(&mut dependents, messages, |&(cause, _)| cause as usize);
+        let lasts = traffic.conns.iter().any(|conn| !conn.one_shot);
         let unset = || (0..messages).map(|_| AtomicU64::new(NONE)).collect();
         Self {
             traffic,
@@ -180,6 +197,7 @@ impl<'a> Book<'a> {
             end: unset(),
             stopped: unset(),
             asked_again: unset(),
+            done: if lasts { unset() } else { Vec::new() },
             size: traffic
                 .messages
                 .iter()
@@ -288,6 +306,18 @@ impl<'a> Book<'a> {
         }
     }
 
+    /// Whether it notes when senders are done.
+    pub(crate) fn notes_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    /// Notes when the sender of message `number` was done.
+    pub(crate) fn set_done(&self, number: u32, at: Time) {
+        if let Some(done) = self.done.get(number as usize) {
+            done.store(at.0, Ordering::Relaxed);
+        }
+    }
+
     /// Notes that the sender of `conn` asked for credits again after it had stopped.
     pub(crate) fn set_asked_again(&self, conn: u32, at: Time) {
         if let Some(number) = self.only_message(conn) {
@@ -323,6 +353,7 @@ impl<'a> Book<'a> {
                 end: time(&self.end[number]),
                 stopped: time(&self.stopped[number]),
                 asked_again: time(&self.asked_again[number]),
+                done: self.done.get(number).and_then(time),
                 size: self.size[number].load(Ordering::Relaxed),
             })
             .collect()

@@ -751,9 +751,10 @@ impl Host {
                     }
                 }
                 Event::Sent { conn, ordinal } => {
-                    if !book.triggers.is_empty()
+                    if (!book.triggers.is_empty() || book.notes_done())
                         && let Some(number) = book.sent_by(self.id, conn.0, ordinal)
                     {
+                        book.set_done(number, now);
                         self.fire(now, number, Milestone::Sent, book, log);
                     }
                 }

@@ -163,6 +163,8 @@ pub struct MessageResult {
     pub start: Option<Time>,
     /// When the receiver had the last byte.
     pub end: Option<Time>,
+    /// When its sender had nothing more to do for it, on a lasting connection.
+    pub done: Option<Time>,
     /// When the receiver heard that the sender was done. [xpass artefact]
     pub stopped: Option<Time>,
     /// When the sender last asked for credits again after a stop that came too early.

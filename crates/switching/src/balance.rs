@@ -40,15 +40,16 @@ impl Balancer {
         matches!(self, Self::Flowlet { .. } | Self::Adaptive { .. })
     }
 
-    /// The index of the way that `packet` takes, of `ways`; its connection takes `of_flow`. `load` says
-    /// when the port of each would be idle again.
+    /// The index of the way that `packet` takes, of `ways`; its connection takes `of_flow`, and so do credits that ports
+    /// shape, with `shaped`: data that they release comes by the same ports. `load` says when the port of each would be
+    /// idle again.
     #[inline]
     pub(crate) fn choose(
         &mut self,
         now: Time,
         packet: &mut Packet,
         ways: u32,
-        of_flow: u32,
+        (of_flow, shaped): (u32, bool),
         load: impl Fn(u32) -> Time,
     ) -> u32 {
         if let Some(way) = packet.next_way(ways) {
@@ -56,7 +57,7 @@ impl Balancer {
         }
         match self {
             Self::Flow => of_flow,
-            _ if packet.class() == Class::Credit => of_flow,
+            _ if shaped && packet.class() == Class::Credit => of_flow,
             #[allow(clippy::cast_possible_truncation, reason = "below the number of ways")]
             Self::Packet(rng) => rng.below(ways.into()) as u32,
             Self::Flowlet { gap, table } => {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_keep_to_the_way_of_their_connection_and_a_given_path_wins() {
+    fn shaped_credits_keep_to_the_way_of_their_connection_and_a_given_path_wins() {
         let gap = Span::us(1);
         for balance in [
             Balance::Flow,
@@ -127,7 +128,7 @@ mod tests {
             for _ in 0..20 {
                 let mut credit = packet(Class::Credit, 1);
                 assert_eq!(
-                    balancer.choose(Time(1), &mut credit, 8, 3, idle),
+                    balancer.choose(Time(1), &mut credit, 8, (3, true), idle),
                     3,
                     "{balance:?}"
                 );
@@ -136,7 +137,7 @@ mod tests {
                 let mut given = packet(Class::Plain, 1);
                 given.set_path(path);
                 assert_eq!(
-                    balancer.choose(Time(1), &mut given, 8, 3, idle),
+                    balancer.choose(Time(1), &mut given, 8, (3, true), idle),
                     u32::from(path)
                 );
             }
@@ -144,14 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn packets_take_every_way_alike() {
-        let mut balancer = balancer(Balance::Packet);
-        let mut taken = [0u32; 5];
-        for _ in 0..10_000 {
-            let way = balancer.choose(Time(1), &mut packet(Class::Plain, 1), 5, 3, idle);
-            taken[way as usize] += 1;
+    fn packets_take_every_way_alike_and_so_do_credits_that_no_port_shapes() {
+        for class in [Class::Plain, Class::Credit] {
+            let mut balancer = balancer(Balance::Packet);
+            let mut taken = [0u32; 5];
+            for _ in 0..10_000 {
+                let way = balancer.choose(Time(1), &mut packet(class, 1), 5, (3, false), idle);
+                taken[way as usize] += 1;
+            }
+            assert!(taken.iter().all(|&n| n.abs_diff(2_000) < 200), "{taken:?}");
         }
-        assert!(taken.iter().all(|&n| n.abs_diff(2_000) < 200), "{taken:?}");
     }
 
     #[test]
@@ -160,7 +163,13 @@ mod tests {
         let mut balancer = balancer(Balance::Flowlet { gap });
         let mut choose = |now, conn, ways, idlest: u32| {
             let load = |way| Time(u64::from(way != idlest));
-            balancer.choose(Time(now), &mut packet(Class::Plain, conn), ways, 3, load)
+            balancer.choose(
+                Time(now),
+                &mut packet(Class::Plain, conn),
+                ways,
+                (3, true),
+                load,
+            )
         };
         assert_eq!(choose(1_000, 7, 8, 5), 5, "the least loaded");
         assert_eq!(choose(1_099, 7, 8, 2), 5, "no gap yet");
@@ -189,7 +198,7 @@ mod tests {
         let mut balancer = balancer(Balance::Adaptive);
         let mut choose = |busy: &[u32]| {
             let load = |way: u32| Time(u64::from(busy.contains(&way)));
-            balancer.choose(Time(1), &mut packet(Class::Plain, 1), 4, 0, load)
+            balancer.choose(Time(1), &mut packet(Class::Plain, 1), 4, (0, true), load)
         };
         assert_eq!([0; 5].map(|_| choose(&[])), [1, 2, 3, 0, 1]);
         assert_eq!(

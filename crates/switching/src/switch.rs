@@ -118,8 +118,9 @@ pub struct Switch {
     /// The flow control may say that it does not speak of other ports when something leaves by one.
     may_be_quiet: bool,
     balancer: Balancer,
-    /// Packets do not all keep to the way of their connection.
+    /// Packets do not all keep to the way of their connection; credits do, where a port shapes them.
     chooses: bool,
+    shapes_credits: bool,
     /// Set where the ports of this switch look at each other: choices then follow time across them.
     ordered: bool,
     /// Where they do: neither a choice nor a deadline is due before this moment.
@@ -186,6 +187,7 @@ impl Switch {
         let mut switch = Self {
             salt,
             due: Due::new(if control.is_some() { ports.len() } else { 0 }),
+            shapes_credits: ports.iter().any(Port::shapes_credits),
             ports,
             waiting: Vec::new(),
             controlled: control.is_some(),

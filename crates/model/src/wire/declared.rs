@@ -359,6 +359,19 @@ impl Codec for Layout {
         (self.answers)(data, credit)
     }
 
+    /// Fields that are called `again`, `known` and `way` do not count: they say how often, and by which way.
+    fn repeats(&self, packet: &Packet, before: &Packet) -> bool {
+        let same = |field: &Field| {
+            matches!(field.name, "again" | "known" | "way")
+                || field.read(packet) == field.read(before)
+        };
+        let alike = packet.kind() & KIND == before.kind() & KIND;
+        alike
+            && self
+                .kind(packet)
+                .is_some_and(|kind| kind.fields.iter().all(same))
+    }
+
     /// The field that is called `flow`.
     fn about(&self, packet: &Packet) -> Option<u32> {
         let mut fields = self.kind(packet)?.fields.iter();

@@ -8,24 +8,27 @@
 //!    *retransmission*, but from the receiver's first word after the loss on the wait for the credit that
 //!    released it is *waiting for credit*. Data that a credit released: that credit. Other packets: the last packet of the
 //!    connection that had come in before. The time between is *host*, except while the host's line was
-//!    busy with the connection's own packets: that is serialisation.
+//!    busy with the connection's own packets: that is serialisation, or retransmission where they were sent again.
 //! 3. A credit left because the receiver knew of the message: from the first packet of the sender that
 //!    came in after the message began. The time between is *waiting for credit*, except for what the
-//!    message's own earlier frames need on the slowest link of the path, one behind the other: that
+//!    message's own other frames before it need on the slowest link of the path, one behind the other: that
 //!    is serialisation, and no credit scheme can save it.
+//! 4. A message that waited for the one before it on its connection: what had that acknowledged, and what was lost of it.
 //!
 //! `docs/why.md` has an example.
 
 mod open;
 mod paused;
+mod repeats;
 
 use super::pauses::Pauses;
 use super::{Fate, Flight, Network};
 use model::wire::Codec;
 use model::{Class, ConnId};
+use repeats::Own;
 use serde::Serialize;
 use std::ops::Range;
-use units::{LineTime, Span, Time};
+use units::{Span, Time};
 
 /// What a stretch of a message's time was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -78,7 +81,7 @@ impl Part {
 }
 
 /// The message that is asked about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Asked {
     /// Its number in the traffic.
     pub message: u32,
@@ -94,6 +97,8 @@ pub struct Asked {
     pub size: u64,
     /// When the sender was told to send.
     pub start: Time,
+    /// Where the message before it on its connection kept it from beginning: from when to when that was under way.
+    pub ahead: Option<Range<Time>>,
     /// When the receiver had the last byte; `None` where the run ended before.
     pub end: Option<Time>,
     /// When the run ended.
@@ -200,24 +205,30 @@ impl Why {
     /// Explains the message from the flights of its connection, and from what flow controls did.
     pub fn of(network: &Network, flights: &[Flight], pauses: &Pauses, asked: &Asked) -> Self {
         let end = asked.end.unwrap_or(asked.run_end).max(asked.start);
+        // What was lost of the message before may be what this one waits for.
+        let since = asked.ahead.as_ref().map_or(asked.start, |own| own.start);
         let mut chosen: Vec<&Flight> = flights
             .iter()
             .filter(|flight| is_of(network, flight, asked))
             .filter(|flight| flight.sent() <= end && from_host(network, flight))
-            .filter(|flight| last_moment(flight) >= asked.start)
+            .filter(|flight| last_moment(flight) >= asked.start || flight.sent() >= since)
             .collect();
-        chosen.sort_by_key(|flight| flight.sent());
+        let is_own = |flight: &Flight| last_moment(flight) >= asked.start;
+        chosen.sort_by_key(|flight| (is_own(flight), flight.sent()));
+        let over = chosen.partition_point(|flight| !is_own(flight));
         let mut walk = Walk {
             network,
             asked,
             pauses,
+            again: repeats::again(network, &chosen),
             flights: &chosen,
+            over,
             path: Vec::new(),
         };
         walk.back_from(end);
         let mut path = walk.path;
         path.reverse();
-        let mut packets: Vec<Row> = chosen
+        let mut packets: Vec<Row> = chosen[over..]
             .iter()
             .map(|flight| row(network, asked, flight))
             .collect();
@@ -359,8 +370,12 @@ struct Walk<'a> {
     network: &'a Network,
     asked: &'a Asked,
     pauses: &'a Pauses,
-    /// The connection's, by the moment they left.
+    /// The connection's: first so many that were over when the message began, then the others, both by the moment they
+    /// left.
     flights: &'a [&'a Flight],
+    over: usize,
+    /// Which of them carry bytes that others carried before.
+    again: Vec<bool>,
     /// Backwards.
     path: Vec<Segment>,
 }
@@ -403,7 +418,7 @@ impl Walk<'_> {
             match self.released(at) {
                 Released::Again(first) => {
                     let since = self.flights[first].sent();
-                    let known = self.until_credit(first, at).unwrap_or(left);
+                    let known = self.until_credit(at).unwrap_or(left);
                     let note = self.in_vain(first);
                     self.add(Part::Retransmission, since..known, host, None, &note);
                     at = first;
@@ -418,22 +433,6 @@ impl Walk<'_> {
                     self.pause(part, asked.start..left, host, at);
                     return;
                 }
-            }
-        }
-    }
-
-    /// What became of a flight that was to be repeated.
-    fn in_vain(&self, first: usize) -> String {
-        let flight = self.flights[first];
-        match flight.trimmed {
-            None => "sent in vain".to_owned(),
-            Some(link) => {
-                let how = if flight.returned {
-                    "sent back"
-                } else {
-                    "trimmed"
-                };
-                format!("{how} at {}", self.network.link_name(link))
             }
         }
     }
@@ -460,7 +459,8 @@ impl Walk<'_> {
     /// The flight that ended the message; of one that did not end, the last that came in.
     fn last(&self, end: Time) -> Option<usize> {
         let finished = self.asked.end.is_some();
-        let arrivals = self.flights.iter().enumerate().filter_map(|(i, flight)| {
+        let own = self.flights.iter().enumerate().skip(self.over);
+        let arrivals = own.filter_map(|(i, flight)| {
             let at = flight.arrived().filter(|&at| at <= end)?;
             let whole = self.carries(flight) && flight.trimmed.is_none();
             (!finished || whole).then_some((at, i))
@@ -484,7 +484,7 @@ impl Walk<'_> {
                 from_ps: from.0,
                 until_ps: time.end.0,
                 place,
-                packet,
+                packet: packet.map(|at| at - self.over),
                 note: note.to_owned(),
             });
         }
@@ -525,20 +525,25 @@ impl Walk<'_> {
     /// Adds the time at a host before flight `at` left it, less what the connection's own frames took.
     fn pause(&mut self, part: Part, time: Range<Time>, host: String, at: usize) {
         let time = time.start.max(self.asked.start)..time.end;
-        let (own, place) = match part {
-            Part::Credit if self.flights[at].packet.class() == Class::Credit => self.own_frames(at),
+        let own = match part {
+            Part::Credit if self.flights[at].packet.class() == Class::Credit => {
+                self.own_frames(at, time.start)
+            }
             _ => self.own_line(&time, at),
         };
-        let own = own.min(time.end.since(time.start));
-        let split = Time(time.end.0 - own.0);
-        let what = self
-            .network
-            .codec(self.flights[at].packet.conn)
-            .describe(&self.flights[at].packet);
-        let note = format!("own packets before {what}");
-        self.add(Part::Serialisation, split..time.end, place, None, &note);
+        let packet = self.flights[at].packet;
+        let what = self.network.codec(packet.conn).describe(&packet);
+        let mut split = time.end;
+        for (part, took, which) in [
+            (Part::Serialisation, own.first, "own packets"),
+            (Part::Retransmission, own.again, "own packets sent again"),
+        ] {
+            let from = Time(split.0 - took.0.min(split.since(time.start).0));
+            let note = format!("{which} before {what}");
+            self.add(part, from..split, own.place.clone(), None, &note);
+            split = from;
+        }
         let paused = (part == Part::Host).then(|| self.held_at_host(&time, at));
-        let mut split = split;
         if let Some((kept, by, note)) = paused.flatten() {
             let from = Time(split.0 - kept.0.min(split.since(time.start).0));
             self.add(
@@ -559,46 +564,27 @@ impl Walk<'_> {
         );
     }
 
-    /// What the message's frames before the one that `credit` released need on the slowest link.
-    fn own_frames(&self, credit: usize) -> (Span, String) {
-        // Credits may be told modulo a small number: those before had the same.
-        let came = self.flights[credit].arrived().unwrap_or(Time::NEVER);
-        let released = self.flights.iter().position(|flight| {
-            flight.sent() >= came
-                && self.carries(flight)
-                && self.answers(flight, self.flights[credit]) == Some(true)
-        });
-        // Flights are in the order of leaving: everything before it counts once.
-        let until = released.unwrap_or(self.flights.len());
-        let rate = |hop: &super::Hop| self.network.links[hop.link as usize].rate;
-        let data = || {
-            let data = self.flights[..until].iter();
-            data.filter(|flight| self.carries(flight) && flight.packet.class() == Class::Scheduled)
-        };
-        let slowest = data()
-            .flat_map(|flight| &flight.hops)
-            .min_by_key(|hop| rate(hop));
-        let Some(slowest) = slowest else {
-            return (Span::ZERO, String::new());
-        };
-        let line = LineTime::new(rate(slowest));
-        let own = data().map(|flight| line.of(flight.packet.size.into()));
-        (own.sum(), self.network.link_name(slowest.link))
-    }
-
     /// How long within `time` the line of the host that sent `at` was busy with the connection's packets.
-    fn own_line(&self, time: &Range<Time>, at: usize) -> (Span, String) {
+    fn own_line(&self, time: &Range<Time>, at: usize) -> Own {
         let link = self.flights[at].hops[0].link;
-        let busy = self.flights[..at]
-            .iter()
-            .filter(|flight| flight.hops[0].link == link)
-            .map(|flight| {
-                let end = flight
-                    .sent()
-                    .after(self.network.line_time(link, flight.packet.size));
-                end.min(time.end).since(flight.sent().max(time.start))
-            });
-        (busy.sum(), self.network.link_name(link))
+        let mut own = Own {
+            place: self.network.link_name(link),
+            ..Own::default()
+        };
+        for (flight, again) in self.flights[..at].iter().zip(&self.again) {
+            if flight.hops[0].link == link {
+                let took = self.network.line_time(link, flight.packet.size);
+                let end = flight.sent().after(took);
+                let busy = end.min(time.end).since(flight.sent().max(time.start));
+                let sum = if *again {
+                    &mut own.again
+                } else {
+                    &mut own.first
+                };
+                *sum += busy;
+            }
+        }
+        own
     }
 
     fn answers(&self, data: &Flight, credit: &Flight) -> Option<bool> {
@@ -621,15 +607,19 @@ impl Walk<'_> {
         };
         let all = || self.flights.iter().enumerate();
         match flight.packet.class() {
-            Class::Unscheduled => Released::Told(Part::Host),
+            Class::Unscheduled => match self.let_begin(at) {
+                Some(cause) => Released::By(cause, Part::Host),
+                None => Released::Told(Part::Host),
+            },
             Class::Credit => {
-                // The first word of the message.
+                // The first word of the message, which cannot be from before it could begin.
+                let ahead = self.asked.ahead.as_ref();
+                let begun = ahead.map_or(self.asked.start, |own| own.end);
                 let knew = all()
-                    .filter(|(_, cause)| cause.sent() >= self.asked.start)
-                    .filter_map(|(i, cause)| Some((came_in(cause)?, i)))
-                    .min();
-                match knew {
-                    Some((_, i)) => Released::By(i, Part::Credit),
+                    .filter(|(_, cause)| cause.sent() >= begun)
+                    .filter_map(|(i, cause)| Some((came_in(cause)?, i)));
+                match self.first_word(&knew.collect::<Vec<_>>(), host) {
+                    Some(i) => Released::By(i, Part::Credit),
                     None => Released::Told(Part::Credit),
                 }
             }
@@ -648,82 +638,5 @@ impl Walk<'_> {
                 }
             }
         }
-    }
-
-    /// Explains the time before flight `at`, which repeats `first`, as far back as the receiver's first
-    /// word after the loss: from then on it lacked a credit. Returns that moment; `None` where the
-    /// credit was there before.
-    fn until_credit(&mut self, first: usize, at: usize) -> Option<Time> {
-        let (flight, left) = (self.flights[at], self.flights[at].sent());
-        let cause = self.credit_of(at)?;
-        let (credit, lost) = (self.flights[cause], last_moment(self.flights[first]));
-        let back = flight.packet.to().0;
-        let words = self
-            .flights
-            .iter()
-            .filter(|word| word.from(self.network) == back && word.packet.class() != Class::Credit);
-        let known = words
-            .map(|word| word.sent())
-            .filter(|&sent| sent >= lost)
-            .min()?;
-        if known >= credit.sent() {
-            return None;
-        }
-        let came = credit.arrived().expect("it came in");
-        let what = |flight: &Flight| {
-            let codec = self.network.codec(flight.packet.conn);
-            format!("before {}", codec.describe(&flight.packet))
-        };
-        let (data, released) = (what(flight), what(credit));
-        let host = self.name(flight.from(self.network));
-        self.add(Part::Host, came..left, host, None, &data);
-        self.way(cause);
-        let host = self.name(back);
-        self.add(Part::Credit, known..credit.sent(), host, None, &released);
-        Some(known)
-    }
-
-    /// The credit that flight `at` answers, where it came in before.
-    fn credit_of(&self, at: usize) -> Option<usize> {
-        let flight = self.flights[at];
-        let (left, host) = (flight.sent(), flight.from(self.network));
-        self.flights[..at].iter().rposition(|credit| {
-            credit.packet.to().0 == host
-                && credit.packet.class() == Class::Credit
-                && credit.arrived().is_some_and(|came| came <= left)
-                && self.answers(flight, credit) == Some(true)
-        })
-    }
-
-    /// The first transmission of what a flight repeats, since the message began. Of packets without
-    /// data, which may well be equal, only those lost count.
-    fn first_try(&self, at: usize) -> Option<usize> {
-        let flight = self.flights[at];
-        let bytes = self
-            .network
-            .codec(flight.packet.conn)
-            .payload(&flight.packet);
-        self.flights[..at].iter().position(|earlier| {
-            let same_way = earlier.packet.to() == flight.packet.to();
-            let same = match (
-                bytes,
-                self.network
-                    .codec(earlier.packet.conn)
-                    .payload(&earlier.packet),
-            ) {
-                (Some((from, length)), Some((other, reach))) => {
-                    let end = other + u64::from(reach);
-                    other == from || (from < end && other < from + u64::from(length))
-                }
-                (None, None) => {
-                    let equal = earlier.packet.kind() == flight.packet.kind()
-                        && earlier.packet.head == flight.packet.head;
-                    let lost = !matches!(earlier.fate, Fate::Arrived | Fate::UnderWay);
-                    equal && lost && flight.packet.class() != Class::Credit
-                }
-                _ => false,
-            };
-            same_way && same && earlier.sent() >= self.asked.start && earlier.sent() < flight.sent()
-        })
     }
 }

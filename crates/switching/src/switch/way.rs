@@ -40,6 +40,7 @@ impl Switch {
         let load = |way: u32| ports[usize::from(ways[way as usize])].idle_from(now);
         #[allow(clippy::cast_possible_truncation, reason = "at most as many as ports")]
         let count = ways.len() as u32;
-        self.balancer.choose(now, packet, count, of_flow, load)
+        let flow = (of_flow, self.shapes_credits);
+        self.balancer.choose(now, packet, count, flow, load)
     }
 }

@@ -127,6 +127,8 @@ pub(super) struct Arbiter {
     /// Allocations of the last batch, and the frames that they are worth and that have not been left out yet.
     said: u64,
     words: u64,
+    /// Requests that came by its line and whose time there is not left out of slots yet.
+    heard: u64,
     /// The most messages that wanted slots at once since it last had nothing to do.
     most: usize,
     /// Requests that found no room.
@@ -207,6 +209,7 @@ impl Arbiter {
             scratch: Scratch::default(),
             said: 0,
             words: 0,
+            heard: 0,
             most: 0,
             refused: 0,
             nonsense: 0,
@@ -223,6 +226,8 @@ impl Arbiter {
 
     /// A request has come in.
     pub(super) fn on_request(&mut self, now: Time, request: Request) {
+        let by_line = |own: usize| own != request.host.0 as usize;
+        self.heard += u64::from(self.plan.own.is_some_and(by_line));
         if self.unread.len() >= UNREAD_MAX {
             self.refused += 1;
             return;
@@ -436,6 +441,7 @@ impl Arbiter {
     /// Gives away the slots of a batch: how many frames have one.
     fn give(&mut self, now: Time) -> u64 {
         if self.list.is_empty() {
+            self.heard = 0;
             return 0;
         }
         let soonest = now.after(self.plan.lead).0.div_ceil(self.plan.slot.0);
@@ -443,8 +449,11 @@ impl Arbiter {
         if let Some(own) = self.plan.own.filter(|own| self.hosts.len() > *own) {
             // What it says takes its own line first, and the links of its rack.
             self.words = self.said.div_ceil(self.plan.words);
-            let from = &mut self.hosts[own].sends_from;
-            *from = (*from).max(first + self.words);
+            let host = &mut self.hosts[own];
+            host.sends_from = host.sends_from.max(first + self.words);
+            // What it was asked took its line, too: as many frames fewer come to it.
+            host.gets_from = host.gets_from.max(first) + self.heard / self.plan.words;
+            self.heard %= self.plan.words;
         }
         self.free_slot = first + u64::from(self.plan.batch.min(BATCH_MAX));
         let before = self.given;

@@ -144,9 +144,15 @@ impl Params {
             net.longest_rtt().unwrap_or_default(),
         );
         if trip > most.times(2) {
+            // A round trip takes the line of a host four times.
+            let beyond = Span(trip.0 - most.times(2).0);
+            let less = Span::us(beyond.0.div_ceil(4 * Span::us(1).0));
             let wrong = format!(
                 "an idle round trip takes {trip}, and slots are told {most} ahead at most: every one would be over before \
-                 its host knew of it; make topology.host_delay shorter or run.mtu larger, or take another transport"
+                 its host knew of it; it works up to {} of round trip: make topology.host_delay {less} shorter, or frames {} \
+                 times as long (run.mtu), or lines as much slower, or take another transport",
+                most.times(2),
+                trip.0.div_ceil(most.times(2).0.max(1))
             );
             return Err(error("", wrong)); // no parameter is to blame
         }

@@ -1,7 +1,7 @@
 //! The role that has data: it wants slots, sends a frame in each, and finds out what has not arrived.
 
 use super::header::{Ack, Data, End, FRAMES_MAX, POSITION_MAX};
-use super::settings::{ASKED_MAX, Settings};
+use super::settings::{ASKED_MAX, Settings, VAIN_MAX};
 use model::Lifetime;
 use parts::connections::{Sending, told};
 use parts::range_set::RangeSet;
@@ -31,6 +31,9 @@ pub(super) struct Sender {
     repair_end: u64,
     repaired_at: Time,
     arrived: RangeSet<ARRIVED_MAX>,
+    /// Bytes of it that had arrived when everything missing was to leave again last, and how often that brought nothing.
+    repaired_with: Option<u64>,
+    in_vain: u8,
     /// Slots that it asked for and that have not been given; that were given and have not come.
     pub(super) wanted: u32,
     pub(super) granted: u32,
@@ -304,10 +307,10 @@ impl Sender {
         }
         if ack.asked && self.to_go(settings) == 0 && self.end_at > self.left_at {
             // Nothing was on its way when END left; what is not here then is lost.
-            (self.repair, self.repair_end) = (self.base, self.high);
+            self.repair_all(self.high);
         } else if ack.asked && self.has_hole() && self.end_at > self.repaired_at {
             // The same of what had left twice.
-            self.repair = self.base;
+            self.repair_all(self.repair_end);
         } else {
             // What others overtook by far is lost.
             let newest = self.arrived.last().map_or(self.base, |(_, end)| end);
@@ -319,6 +322,16 @@ impl Sender {
                 self.repair = self.repair_end;
             }
         }
+    }
+
+    /// All that is missing before `until` leaves again. Where the last time brought nothing, the next waits longer.
+    fn repair_all(&mut self, until: u64) {
+        let here = self.arrived.total();
+        self.in_vain = match self.repaired_with.replace(here) {
+            Some(before) if before == here => (self.in_vain + 1).min(VAIN_MAX),
+            _ => 0,
+        };
+        (self.repair, self.repair_end) = (self.base, until);
     }
 
     /// Whether the receiver may have said that all has arrived.
@@ -352,12 +365,12 @@ impl Sender {
         if self.high == self.end && self.to_go(settings) == 0 {
             let since = self.left_at.max(self.end_at);
             since
-                .after(settings.ask(self.asked))
+                .after(self.asks_after(settings))
                 .min(self.gone(settings))
         } else if self.has_hole() {
             let since = self.repaired_at.max(self.end_at);
             since
-                .after(settings.ask(self.asked))
+                .after(self.asks_after(settings))
                 .min(self.gone(settings))
         } else if self.is_told() {
             let since = self.word_at.max(self.end_at).max(self.left_at);
@@ -365,6 +378,11 @@ impl Sender {
         } else {
             Time::NEVER
         }
+    }
+
+    /// How long it waits before it asks what has arrived.
+    fn asks_after(&self, settings: &Settings) -> Span {
+        settings.ask(self.asked).max(settings.repeats(self.in_vain))
     }
 
     fn gone(&self, settings: &Settings) -> Time {
@@ -377,7 +395,7 @@ impl Sender {
         if self.wanted > 0 {
             settings.rto(self.arbiter_asked)
         } else {
-            settings.ask(self.asked)
+            self.asks_after(settings)
         }
     }
 

@@ -16,6 +16,8 @@ const ROUNDS: u64 = 3;
 const LEADS: u64 = 2;
 /// Questions that are counted: the waits do not grow beyond. [ours]
 pub(super) const ASKED_MAX: u8 = 6;
+/// Repetitions in vain that are counted: beyond, the wait is as long as it gets. [ours]
+pub(super) const VAIN_MAX: u8 = 30;
 /// So often a sender says something within the timeout, although it has no slots. [ours]
 const SAYS: u64 = 4;
 
@@ -124,6 +126,13 @@ impl Settings {
     /// How long the receiver of all frames may be, likewise.
     pub(super) fn ask(&self, asked: u8) -> Span {
         self.ask.times(1 << asked.min(ASKED_MAX))
+    }
+
+    /// How long a sender waits for what it repeated, after so many repetitions that brought nothing: twice as long each
+    /// time, as its frames take a line that others could have.
+    pub(super) fn repeats(&self, in_vain: u8) -> Span {
+        let wait = self.ask.0.saturating_mul(1 << in_vain.min(VAIN_MAX));
+        Span(wait).min(self.alive)
     }
 
     /// Wire bytes of a packet without payload.

@@ -4,7 +4,7 @@ use super::arbiter::{Arbiter, Plan, Request, Word};
 use super::header::Alloc;
 use super::ways::Chooser;
 use super::*;
-use model::{ConnId, Signal};
+use model::{Class, ConnId, Signal};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -133,6 +133,21 @@ fn without_an_answer_of_the_arbiter_a_sender_gives_up() {
 }
 
 /// A pause keeps slots from being used; what they were for is asked for again, and nothing is a loss.
+/// Its words come through and none of its frames do: each round of repetitions waits twice as long as the last.
+#[test]
+fn what_is_repeated_in_vain_is_repeated_more_and_more_seldom() {
+    let params = params("");
+    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    let mut pair = Pair::star(2, &make, &header::CODEC);
+    pair.message(Time::ZERO, A, B, 8_000);
+    pair.lose("DATA");
+    pair.run_until(Time::ZERO.after(Span::ms(1_000)));
+    let rounds = pair
+        .count(|packet| packet.class() == Class::Scheduled)
+        .div_ceil(6);
+    assert!((10..20).contains(&rounds), "{rounds} times in a second");
+}
+
 /// The receiver forgets the message before it has said anything of it, and what is under way opens it again.
 fn forgets_early(pair: &mut Pair<'_>) {
     let conn = pair.message(Time::ZERO, A, B, 8_000);
@@ -286,6 +301,39 @@ fn an_arbiter_whose_line_is_behind_waits_for_it() {
     assert_eq!((arbiter.given, arbiter.due()), (0, Time(32_000_000)));
     arbiter.work(arbiter.due(), Span::ns(500), false);
     assert_eq!(arbiter.given, 3);
+}
+
+/// Requests take the arbiter's own line as frames to it do.
+#[test]
+fn what_an_arbiter_is_asked_leaves_so_much_less_room_for_frames_to_it() {
+    let shape = clos(2, 4, tier(4, 1), 1, None);
+    let first = |asked: u32| {
+        let mut arbiter = Arbiter::new(Plan {
+            own: Some(7),
+            words: 2,
+            spare: Span::ns(500),
+            ..plan(Order::Fair, Some(shape.clone()))
+        });
+        for flow in 0..asked {
+            arbiter.on_request(Time::ZERO, wants(0, 7, flow, 1));
+        }
+        given(&mut arbiter).first().map(|&(slot, ..)| slot)
+    };
+    assert_eq!([1, 2, 6].map(first), [Some(2), Some(3), Some(5)]);
+}
+
+/// One of them may be dead.
+#[test]
+fn frames_of_one_message_take_every_way_in_turn() {
+    let seen = |shape: Shape, to| -> BTreeSet<u16> {
+        let mut arbiter = Arbiter::new(plan(Order::Fair, Some(shape)));
+        arbiter.on_request(Time::ZERO, wants(0, to, 1, 12));
+        let frames = given(&mut arbiter).into_iter();
+        frames.map(|(.., way)| way).collect()
+    };
+    assert_eq!(seen(clos(2, 4, tier(4, 1), 1, None), 7).len(), 4);
+    let tree = clos(2, 2, tier(2, 1), 2, Some(tier(3, 1)));
+    assert_eq!(seen(tree, 7).len(), 6);
 }
 
 /// Leaves below as many spines as there are ways, or a fat tree: hosts, racks and pods in order.

@@ -123,6 +123,8 @@ pub(super) struct Chooser {
     /// The frames that have an edge in `racks`, and in `pods`.
     coloured: Vec<usize>,
     crossing: Vec<usize>,
+    /// The way that the first colour stands for: the next one in every slot, so that nobody's frames keep to one way. [ours]
+    first: u32,
     /// Frames for which no way of their own was left.
     pub(super) crossed: u64,
 }
@@ -142,6 +144,7 @@ impl Chooser {
             bits,
             coloured: Vec::new(),
             crossing: Vec::new(),
+            first: 0,
             crossed: 0,
         })
     }
@@ -164,8 +167,10 @@ impl Chooser {
             }
         }
         for (edge, &n) in self.coloured.iter().enumerate() {
-            ways[n] = narrow(self.racks.colour(edge) % self.ways);
+            ways[n] = narrow((self.racks.colour(edge) + self.first) % self.ways);
         }
+        let turns = self.first / self.ways;
+        self.first = (self.first + 1) % (self.ways * self.core_ways);
         let Some(pods) = &mut self.pods else {
             return;
         };
@@ -184,7 +189,7 @@ impl Chooser {
             }
         }
         for (edge, &n) in self.crossing.iter().enumerate() {
-            let core = pods.colour(edge) % self.core_ways;
+            let core = (pods.colour(edge) + turns) % self.core_ways;
             ways[n] += narrow(core * self.ways);
         }
     }

@@ -4,7 +4,7 @@
 //! Grants count bytes that leave, and go beyond the end of a message by what was lost of its burst: a receiver counts
 //! that when the probe comes. A sender spends what was granted on what was lost first.
 
-use super::header::{Data, Got, Granted, LEFT_MAX, Probe, ProbeAck, told};
+use super::header::{AT_MAX, Data, Got, Granted, Probe, ProbeAck, told};
 use super::host::Host;
 use super::params::Params;
 use super::receiver::{Receiver, Verdict};
@@ -80,13 +80,13 @@ impl Granted {
     /// How far it lies behind `from` in what was granted.
     #[inline]
     pub(super) const fn behind(&self, from: u64) -> u64 {
-        (self.at as u64).wrapping_sub(from) & LEFT_MAX as u64
+        (self.at as u64).wrapping_sub(from) & AT_MAX as u64
     }
 
     /// How far it lies before `granted`.
     #[inline]
     const fn before(&self, granted: u64) -> u64 {
-        granted.wrapping_sub(self.at as u64) & LEFT_MAX as u64
+        granted.wrapping_sub(self.at as u64) & AT_MAX as u64
     }
 }
 
@@ -95,6 +95,7 @@ impl Probe {
     pub(super) const fn as_data(self) -> Data {
         Data {
             offset: self.upto,
+            has: self.has,
             length: 0,
             left: self.left,
             ordinal: self.ordinal,
@@ -109,7 +110,7 @@ impl Probe {
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "28 bits")]
 pub(super) const fn grants_told(position: u64) -> u32 {
-    (position & LEFT_MAX as u64) as u32
+    (position & AT_MAX as u64) as u32
 }
 
 /// How far the burst is.
@@ -227,14 +228,15 @@ impl Sender {
     }
 
     /// The probe, which leaves.
-    fn take_probe(&mut self, now: Time, lifetime: Lifetime, answer: bool) -> Probe {
+    fn take_probe(&mut self, now: Time, lifetime: Lifetime, answer: bool, whole: u32) -> Probe {
         let early = self.early.as_mut().expect("it owes a probe");
         early.stage = Stage::Asked;
         let upto = early.until;
-        let data = self.data(self.empty_at(upto), lifetime, answer);
+        let data = self.data(self.empty_at(upto), lifetime, answer, whole);
         self.sent_at = now;
         Probe {
             upto,
+            has: data.has,
             left: data.left,
             ordinal: data.ordinal,
             lifetime,
@@ -416,7 +418,8 @@ impl Host {
     #[cold]
     pub(super) fn transmit_probe(&mut self, now: Time, slot: u32, priority: u8, out: &mut Packet) {
         let conn = &mut self.conns[slot];
-        let probe = conn.tx.take_probe(now, conn.lifetime, !conn.opener);
+        let whole = conn.rx.ordinal;
+        let probe = conn.tx.take_probe(now, conn.lifetime, !conn.opener, whole);
         *out = probe.packet(conn.peer, conn.id, self.settings.small());
         out.set_priority(priority);
         self.counts.probes += 1;
@@ -491,7 +494,7 @@ impl Host {
         };
         let answer = answer.packet(conn.peer, id, self.settings.small());
         self.say(answer);
-        self.after_data(cx, slot);
+        self.after_data(cx, slot, probe.has);
     }
 
     /// A granted piece of a message whose burst switches drop first.
@@ -523,7 +526,7 @@ impl Host {
             self.on_progress(cx.now, slot);
         }
         if self.is_news(cx, slot, verdict) {
-            self.after_data(cx, slot);
+            self.after_data(cx, slot, data.has);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The eleven kinds of packet, four of them Aeolus', declared once for head, wire, ladders and documents.
 //!
 //! A direction of a connection is one stream of bytes, and every offset is one of the stream. Each message of
-//! it has a number; the next begins when the one before it is acknowledged.
+//! it has a number; the next begins when the one before it is acknowledged, by ACK or by what a message of the other
+//! direction says.
 
 use model::Lifetime;
 use model::wire::declared::when;
@@ -13,9 +14,10 @@ model::header! {
     /// A piece of a message. It tells all that a receiver has to know of the message, so that any of them may
     /// come first.
     Data = 1 "DATA" Unscheduled | Scheduled, opens {
-        offset: u64 = 0..48 "where it begins in the stream, in bytes";
-        length: u16 = 48..62 "payload in bytes";
-        left: u32 = 62..90 "bytes of the message from there on; 2^28 - 1 stands for that or more";
+        offset: u64 = 0..47 "where it begins in the stream, in bytes";
+        has: u8 = 47..49 "messages of the other direction that are whole here, as many as this one's number and so many less 1, or more; 0 says nothing";
+        length: u16 = 49..63 "payload in bytes";
+        left: u32 = 63..90 "bytes of the message from there on; 2^27 - 1 stands for that or more";
         ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         cut: bool = 98..99 "the message ends earlier than was said before";
@@ -69,10 +71,11 @@ model::header! {
     /// A piece of a message whose first bytes may be dropped, granted: so its receiver knows of the message.
     /// [aeolus s3.3]
     Granted = 8 "SCHED_DATA" Scheduled {
-        offset: u64 = 0..48 "where it begins in the stream, in bytes";
+        offset: u64 = 0..47 "where it begins in the stream, in bytes";
         length: u16 = 48..62 "payload in bytes";
         at: u32 = 62..90 "how far grants were used before it, as a position modulo 2^28";
         ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
+        has: u8 = 96..98 "whole messages of the other direction, as in DATA";
         again: bool = 98..99 "it has left before";
         answer: bool = 99..100 "the other end opened the connection";
     }
@@ -82,8 +85,9 @@ model::header! {
     says |data, packet| data.says(packet);
     /// What leaves unasked has left, up to here. [aeolus s3.3]
     Probe = 9 "PROBE" Control, opens {
-        upto: u64 = 0..48 "where it ended in the stream";
-        left: u32 = 62..90 "bytes of the message from there on; 2^28 - 1 stands for that or more";
+        upto: u64 = 0..47 "where it ended in the stream";
+        has: u8 = 47..49 "whole messages of the other direction, as in DATA";
+        left: u32 = 63..90 "bytes of the message from there on; 2^27 - 1 stands for that or more";
         ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         cut: bool = 98..99 "the message ends earlier than was said before";
@@ -100,10 +104,14 @@ model::header! {
     says |ack, _| format!(" {}", ack.upto);
 }
 
-/// Positions in a stream have 48 bits.
-pub(super) const POSITION_MAX: u64 = (1 << 48) - 1;
-/// More bytes than this are left: the field has 28 bits.
-pub(super) const LEFT_MAX: u32 = (1 << 28) - 1;
+/// Positions in a stream have 47 bits.
+pub(super) const POSITION_MAX: u64 = (1 << 47) - 1;
+/// The most that [`Data::has`] can say: the field has 2 bits.
+const HAS_MAX: u32 = 3;
+/// More bytes than this are left: the field has 27 bits.
+pub(super) const LEFT_MAX: u32 = (1 << 27) - 1;
+/// Positions of grants are told modulo one more.
+pub(super) const AT_MAX: u32 = (1 << 28) - 1;
 /// Numbers of messages are told modulo this.
 pub(super) const ORDINALS: u32 = 1 << 6;
 /// Largest payload: the field has 14 bits.
@@ -122,4 +130,27 @@ impl Data {
 #[allow(clippy::cast_possible_truncation, reason = "six bits")]
 pub(super) const fn told(ordinal: u32) -> u16 {
     (ordinal % ORDINALS) as u16
+}
+
+/// What message number `own` says, where `whole` messages of the other direction are: that as many are as its number and
+/// so many less 1. A truth about it that no delay makes false, and needs no modulus.
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "two bits")]
+pub(super) const fn has(whole: u32, own: u32) -> u8 {
+    let ahead = whole.wrapping_add(1).wrapping_sub(own);
+    match ahead {
+        0..=HAS_MAX => ahead as u8,
+        // Behind, or so far ahead that it says less than it could.
+        _ if ahead > u32::MAX / 2 => 0,
+        _ => HAS_MAX as u8,
+    }
+}
+
+/// How many messages of the other direction are whole where message number `own` says `has`; none where it says nothing.
+#[inline]
+pub(super) const fn whole(has: u8, own: u32) -> Option<u32> {
+    match has {
+        0 => None,
+        _ => Some(own.wrapping_add(has as u32).wrapping_sub(1)),
+    }
 }

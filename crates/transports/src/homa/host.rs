@@ -7,7 +7,7 @@ use super::early::grants_told;
 use super::granting::Waits;
 use super::header::{
     Ack, Busy, Data, Got, Grant, Granted, Kind, NeedAck, PAYLOAD_MAX, ProbeAck, Resend, Unknown,
-    told,
+    told, whole,
 };
 use super::params::{Law, Params};
 use super::ranks::Ranks;
@@ -248,7 +248,7 @@ impl Host {
                 self.say_got(slot, &data);
             }
         }
-        self.after_data(cx, slot);
+        self.after_data(cx, slot, data.has);
     }
 
     /// The connection of a packet that may open it, where what it says of that is true.
@@ -307,13 +307,14 @@ impl Host {
         false
     }
 
-    /// A packet of a message has brought something.
+    /// A packet of a message has brought something, and says how many of ours its end `has`.
     #[inline]
-    pub(super) fn after_data(&mut self, cx: &mut Cx<'_>, slot: u32) {
-        // An answer says that the question has arrived.
+    pub(super) fn after_data(&mut self, cx: &mut Cx<'_>, slot: u32, has: u8) {
+        // An answer says that the question has arrived, and the next question that the answer has.
         let conn = &mut self.conns[slot];
-        if conn.is_answered() && conn.tx.may_be_done(told(1)) {
+        if whole(has, conn.rx.ordinal).is_some_and(|whole| conn.tx.is_whole(whole)) {
             self.on_done(cx, slot);
+            self.settle(slot);
         }
         if self.conns[slot].rx.is_complete() {
             return self.on_complete(cx, slot);
@@ -567,10 +568,11 @@ impl Host {
         }
         let piece = conn.tx.take(cx.now, &self.settings);
         let (answer, size) = (!conn.opener, self.settings.encap.wire(piece.length));
-        let data = conn.tx.data(piece, conn.lifetime, answer);
+        let data = conn.tx.data(piece, conn.lifetime, answer, conn.rx.ordinal);
         *out = if let Some(at) = piece.at {
             let granted = Granted {
                 offset: data.offset,
+                has: data.has,
                 length: data.length,
                 at: grants_told(at),
                 ordinal: data.ordinal,

@@ -1,7 +1,7 @@
 //! The role that has data: its first bytes leave unasked, the rest as granted.
 
 use super::early::Early;
-use super::header::{Data, Grant, LEFT_MAX, POSITION_MAX, Resend, told};
+use super::header::{Data, Grant, LEFT_MAX, POSITION_MAX, Resend, has, told};
 use super::params::GrantedBy;
 use super::settings::Settings;
 use parts::connections::Sending;
@@ -370,6 +370,12 @@ impl Sender {
         self.answered
     }
 
+    /// Whether `whole` messages of this direction, which the receiver has, are all up to this one.
+    #[inline]
+    pub(super) fn is_whole(&self, whole: u32) -> bool {
+        whole == self.ordinal.wrapping_add(1) && self.may_be_done(told(whole))
+    }
+
     /// Whether the receiver may have said that all has arrived.
     pub(super) fn may_be_done(&self, ordinal: u16) -> bool {
         let this = ordinal == told(self.ordinal.wrapping_add(1));
@@ -421,10 +427,17 @@ impl Sender {
         self.heard = now;
     }
 
-    /// A piece of a message as a packet says it.
-    pub(super) fn data(&self, piece: Piece, lifetime: model::Lifetime, answer: bool) -> Data {
+    /// A piece of a message as a packet says it, where so many messages of the other direction are `whole`.
+    pub(super) fn data(
+        &self,
+        piece: Piece,
+        lifetime: model::Lifetime,
+        answer: bool,
+        whole: u32,
+    ) -> Data {
         Data {
             offset: piece.offset,
+            has: has(whole, self.ordinal),
             length: piece.length,
             left: piece.left,
             ordinal: told(self.ordinal),

@@ -107,6 +107,51 @@ fn a_question_and_its_answer_need_one_acknowledgement() {
     insta::assert_snapshot!(found);
 }
 
+/// Questions and answers on a lasting connection, and every ACK but the last is lost, `acks` in all.
+fn rounds(params: &Params, acks: u64) -> String {
+    let found = ladder_of(params, 2, |pair| {
+        let conn = pair.connect(Time::ZERO, A, B);
+        pair.send(Time(1_000_000), conn, A, 1_000);
+        for round in 0..3 {
+            pair.reply(conn, B, round, 20_000);
+        }
+        for round in 0..2 {
+            pair.reply(conn, A, round, 1_000);
+        }
+        (1..acks).for_each(|nth| pair.lose(("ACK", nth)));
+    });
+    let said = |line: &&str| !line.contains("DATA") && !line.contains("GOT");
+    found.lines().filter(said).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_answer_acknowledges_its_question_and_the_next_question_the_answer() {
+    insta::assert_snapshot!(rounds(&params(""), 6));
+}
+
+#[test]
+fn so_they_do_where_what_nobody_granted_is_dropped_first() {
+    let params = Params::read(&toml::Table::new(), FirstRtt::Aeolus).unwrap();
+    insta::assert_snapshot!(rounds(&params, 12));
+}
+
+/// However many messages went in the one direction, and however late the packet is.
+#[test]
+fn what_a_message_says_of_the_other_direction_is_never_more_than_it_knew() {
+    use header::{has, whole};
+    for own in [0, 1, 63, 64, 1_000, u32::MAX] {
+        for ahead in 0..200_u32 {
+            let known = own.wrapping_add(ahead).wrapping_sub(100);
+            let said = whole(has(known, own), own);
+            match ahead {
+                ..100 => assert_eq!(said, None),
+                100..103 => assert_eq!(said, Some(known)),
+                103.. => assert_eq!(said, Some(own.wrapping_add(2))),
+            }
+        }
+    }
+}
+
 #[test]
 fn a_cancelled_message_ends_with_what_had_left() {
     let found = ladder("", 2, |pair| {

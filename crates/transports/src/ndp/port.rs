@@ -1,7 +1,7 @@
 //! What NDP asks of a port: eight full frames, and headers that overtake them. [ndp s3.1]
 
 use super::early::FirstRtt;
-use super::params::{Params, Ports};
+use super::params::{Params, Ports, Spray};
 use model::intent::{Limit, Over, PortSpec, QueueSpec, Share, Takes};
 use model::{Class, Encap};
 use parts::{Fabric, Refusal};
@@ -15,15 +15,20 @@ const DATA: u8 =
 
 /// The port of NDP: data, and after ten to one of what overtakes it.
 pub(super) fn fabric(params: &Params, encap: Encap) -> Fabric {
+    let own_ways = params.ways != Spray::Flow;
     if params.bursts() {
         return Fabric {
+            own_ways,
             drop: params.drop_spec(encap),
             background: (params.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
             ..Fabric::default()
         };
     }
     if params.ports == Ports::DropTail {
-        return Fabric::default();
+        return Fabric {
+            own_ways,
+            ..Fabric::default()
+        };
     }
     // What is left must hold the headers.
     let to = (params.trim + BETWEEN_FRAMES).max(encap.wire(0));
@@ -55,6 +60,7 @@ pub(super) fn fabric(params: &Params, encap: Encap) -> Fabric {
     };
     Fabric {
         own: Some(own),
+        own_ways,
         ..Fabric::default()
     }
 }

@@ -79,7 +79,8 @@ impl Walk<'_> {
         let mut kept: BTreeMap<(String, String), Span> = BTreeMap::new();
         for stretch in &pauses {
             let paused = &stretch.time;
-            let busy = self.own_line(paused, at).0;
+            let own = self.own_line(paused, at);
+            let busy = own.first + own.again;
             *kept.entry(self.paused_by(link, stretch)).or_default() +=
                 Span(paused.end.since(paused.start).0.saturating_sub(busy.0));
         }

@@ -18,6 +18,7 @@ fn alone(text: &str) -> Alone<Host> {
 fn data(bench: &mut Alone<Host>, conn: u32, offset: u64, length: u16, left: u32) {
     let data = Data {
         offset,
+        has: 0,
         length,
         left,
         ordinal: 0,
@@ -69,6 +70,7 @@ fn a_copy_that_tells_the_end_of_what_is_here_ends_the_message() {
     data(&mut bench, 1, 0, 1460, 100_000_000);
     let copy = Data {
         offset: 0,
+        has: 0,
         length: 1460,
         left: 1460,
         ordinal: 0,
@@ -189,6 +191,7 @@ fn asked_behind(priority: u8, after: u64) -> u64 {
 fn piece(offset: u64, length: u64) -> Data {
     Data {
         offset,
+        has: 0,
         length: 1460,
         left: u32::try_from(length - offset).unwrap(),
         ordinal: 0,
@@ -214,6 +217,7 @@ fn with_bursts(text: &str) -> Alone<Host> {
 fn granted(at: u32) -> Packet {
     let granted = Granted {
         offset: 0,
+        has: 0,
         length: 1460,
         at,
         ordinal: 0,
@@ -240,6 +244,7 @@ fn words_about_bursts_are_nonsense_where_there_are_none() {
     bench.hear(&granted(0));
     let probe = Probe {
         upto,
+        has: 0,
         left: 0,
         ordinal,
         lifetime: Lifetime::OneMessage,
@@ -273,8 +278,8 @@ fn only_a_word_about_a_frame_that_left_says_that_the_receiver_lives() {
 #[test]
 fn a_burst_reaches_no_farther_than_grants_whatever_a_peer_says() {
     let mut bench = with_bursts("");
-    for offset in [0, 150_000_000] {
-        let mut packet = piece(offset, 200_000_000).packet(A, ConnId(1), 1538);
+    for offset in [0, 75_000_000] {
+        let mut packet = piece(offset, 100_000_000).packet(A, ConnId(1), 1538);
         packet.set_class(Class::Unscheduled);
         bench.hear(&packet);
     }

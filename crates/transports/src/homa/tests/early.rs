@@ -263,6 +263,7 @@ fn a_grant_releases_what_its_range_holds_also_where_heads_count_anew() {
     let data = |at: u64| {
         let data = Granted {
             offset: 1_460,
+            has: 0,
             length: 1_460,
             at: grants_told(at),
             ordinal: 0,
@@ -280,7 +281,7 @@ fn a_grant_releases_what_its_range_holds_also_where_heads_count_anew() {
         };
         grant.packet(A, ConnId(1), 84)
     };
-    let round = u64::from(header::LEFT_MAX) + 1;
+    let round = u64::from(header::AT_MAX) + 1;
     for base in [5_840, round - 100, 7 * round - 1] {
         let grant = grant(base, base + 1_460);
         let found: Vec<_> = [base - 1, base, base + 1_459, base + 1_460]
