@@ -91,3 +91,23 @@ fn what_is_later_than_ports_make_it_leaves_twice() {
         assert!(ended(&found) < 100.0, "{found}");
     }
 }
+
+/// Losses, copies and packets that are late by up to 40 us, of three messages to one receiver: all of it arrives, once.
+#[test]
+fn whatever_is_lost_repeated_or_late_all_of_it_arrives() {
+    let chaos = testkit::Chaos {
+        lose_ppb: 50_000_000,
+        duplicate_ppb: 20_000_000,
+        delay_ppb: 300_000_000,
+        delay_max: Span::us(40),
+        ..testkit::Chaos::default()
+    };
+    for seed in 0..200 {
+        let (found, _) = spread(12_000, |pair| {
+            pair.message(Time::ZERO, A, B, 5_300);
+            pair.message(Time(2_000_000), A, B, 60_000);
+            pair.chaos(chaos, seed);
+        });
+        assert_eq!(count(&found, " received message "), 3, "{seed}:\n{found}");
+    }
+}
