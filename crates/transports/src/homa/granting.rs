@@ -37,6 +37,8 @@ impl Host {
             peer: conn.own.place,
         });
         if new != rx.rank {
+            // One that wants more than before may leave its place to one of which nothing is on the way.
+            self.needy |= matches!((rx.rank, new), (Some(old), Some(new)) if new.left > old.left);
             self.ranks.change(rx.rank, new);
             rx.rank = new;
         }
