@@ -250,6 +250,8 @@ pub struct EndpointConfig {
     pub reassembly: Bytes,
     /// Control packets have queues of their own on the way, in which they pass data that left before them.
     pub control_passes: bool,
+    /// Switches may give packets of one connection several ways, on which they overtake each other.
+    pub overtakes: bool,
 }
 
 impl EndpointConfig {
@@ -266,6 +268,7 @@ impl EndpointConfig {
             line_share: crate::intent::CreditSpec::WHOLE,
             reassembly: Bytes(u64::MAX),
             control_passes: false,
+            overtakes: false,
         }
     }
 

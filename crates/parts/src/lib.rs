@@ -26,5 +26,6 @@ pub mod waiting;
 
 pub use control::{Caution, Control, ControlFactory, LINK_FRAME, Neighbour, Place};
 pub use transport::{
-    Fabric, Factory, NO_CONTROL, ParamError, Parameter, Refusal, Registry, Transport,
+    Crowd, Fabric, Factory, NO_CONTROL, ParamError, Parameter, Protected, Refusal, Registry,
+    Transport,
 };

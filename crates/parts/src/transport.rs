@@ -183,6 +183,11 @@ pub trait Factory: Send + Sync {
     fn warns(&self, spreads: bool) -> Vec<String> {
         vec![]
     }
+    /// What may wait before a host, of a transport that lets ports drop the rest of its packets first, and must have room
+    /// there. `None` where nothing is protected, or where the transport bounds no queue.
+    fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
+        None
+    }
     /// The parameter that says after how long silence first counts as a loss, and its value, where that does not
     /// follow from the network.
     fn first_wait(&self) -> Option<(&'static str, Span)> {
@@ -194,6 +199,28 @@ pub trait Factory: Send + Sync {
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric;
     /// Every parameter with its final value, for `resolved.toml`.
     fn resolved(&self) -> toml::Table;
+}
+
+/// The most messages of a run that start at one moment to one host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// So many.
+    pub messages: u64,
+    /// Most of one sender among them.
+    pub of_one: u64,
+    /// Bytes of the largest.
+    pub largest: u64,
+    /// Ways that lead to the host, of whom has the most.
+    pub ways: u16,
+}
+
+/// What a port before a host must have room for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// Wire bytes.
+    pub bytes: Bytes,
+    /// How they become fewer: "set ... to less".
+    pub instead: String,
 }
 
 /// What a transport needs of the ports; what is `None` is left to the scenario.

@@ -257,6 +257,14 @@ impl Scenario {
         warnings.extend(warnings::buffers(&self, &topology, &ports, encap));
         warnings.extend(warnings::thresholds(&self, &topology, &ports));
         warnings.extend(warnings::crowds(&self, &topology, &ports, &traffic, encap));
+        let fabric = Fabric {
+            topology: &topology,
+            routes: &routes,
+            encap,
+        };
+        warnings.extend(warnings::protected(
+            &self, fabric, &ports, &traffic, base_rtt,
+        ));
         warnings.extend(warnings::waits(&self, base_rtt));
         warnings.extend(read);
         Ok(Assembled {

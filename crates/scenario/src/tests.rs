@@ -575,16 +575,19 @@ fn a_threshold_on_a_tag_that_no_message_has_names_those_there_are() {
 }
 
 #[test]
-fn homa_warns_of_few_priorities_and_with_aeolus_of_packets_that_are_spread() {
+fn homa_warns_of_few_priorities_and_with_aeolus_of_ports_without_room() {
     let warned = |sets: &[&str]| good(INCAST, sets).assemble().unwrap().warnings.join("\n");
     let (spread, aeolus) = ("switch.balance=packet", "transport.kind=homa+aeolus");
-    for silent in [&["transport.kind=homa", spread][..], &[aeolus]] {
+    for silent in [
+        &["transport.kind=homa", spread][..],
+        &[aeolus, spread, "switch.buffer=1MB"],
+    ] {
         assert_eq!(warned(silent), "", "{silent:?}");
     }
     let few = warned(&["transport.kind=homa", "transport.homa.priorities=2"]);
     assert!(few.contains("2 of 8 priorities"), "{few}");
-    let spread = warned(&[aeolus, spread]);
-    assert!(spread.contains("count as lost"), "{spread}");
+    let room = warned(&[aeolus]);
+    assert!(room.contains("homa+aeolus counts on "), "{room}");
 }
 
 #[test]

@@ -1,16 +1,17 @@
 //! What a user should know before trusting the numbers of a run.
 
 use crate::choice::BalanceOf;
+use crate::facts::Fabric;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::settings::Shape;
-use model::Encap;
 use model::intent::{Limit, PortSpec, QueueSpec};
+use model::{Encap, EndpointConfig, HostId, Net as _};
 use results::human;
 use std::sync::Arc;
 use topology::{Link, NodeId, Routes, Topology};
-use transports::{Factory, Transport};
-use units::{Bytes, Rate, Span};
+use transports::{Crowd, Factory, Transport};
+use units::{Bytes, Rate, Span, Time};
 use workload::{Start, Traffic};
 
 /// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
@@ -244,23 +245,9 @@ pub(crate) fn crowds(
     if !credited || scenario.switch.shared_buffer.is_some() {
         return None;
     }
-    let mut starts: Vec<_> = traffic
-        .messages
-        .iter()
-        .filter_map(|message| {
-            let conn = &traffic.conns[message.conn as usize];
-            let to = if message.from_a { conn.b } else { conn.a };
-            let Start::At(at) = message.start else {
-                return None;
-            };
-            Some((to, at))
-        })
-        .collect();
-    starts.sort_unstable();
-    let crowd = starts
-        .chunk_by(|one, other| one == other)
-        .max_by_key(|crowd| crowd.len())?;
-    let (host, requests) = (crowd[0].0, crowd.len() as u64);
+    let starts = starts(traffic);
+    let crowd = largest(&starts)?;
+    let (host, requests) = (crowd[0].to, crowd.len() as u64);
     let node = topology.node(NodeId(host));
     let port = &ports[node.ports.first()?.reverse().index()];
     port.credit()?;
@@ -274,6 +261,85 @@ pub(crate) fn crowds(
             human::bytes(bytes),
             human::bytes(port.buffer),
             human::bytes(Bytes(2 * bytes.0)).replace(' ', "")
+        )
+    })
+}
+
+/// A message that starts at a moment of its own accord.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Starts {
+    to: u32,
+    at: Time,
+    from: u32,
+    size: u64,
+}
+
+/// All of them, those to one host at one moment together, by sender.
+fn starts(traffic: &Traffic) -> Vec<Starts> {
+    let starts = |message: &workload::Message| {
+        let conn = &traffic.conns[message.conn as usize];
+        let (from, to) = match message.from_a {
+            true => (conn.a, conn.b),
+            false => (conn.b, conn.a),
+        };
+        let Start::At(at) = message.start else {
+            return None;
+        };
+        let size = message.size;
+        Some(Starts { to, at, from, size })
+    };
+    let mut all: Vec<_> = traffic.messages.iter().filter_map(starts).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The most that start at one moment to one host.
+fn largest(starts: &[Starts]) -> Option<&[Starts]> {
+    let together = starts.chunk_by(|one, other| (one.to, one.at) == (other.to, other.at));
+    together.max_by_key(|crowd| crowd.len())
+}
+
+/// What ports before hosts have to keep, where they drop other packets first, and have no room for.
+pub(crate) fn protected(
+    scenario: &Scenario,
+    fabric: Fabric<'_>,
+    ports: &[Arc<PortSpec>],
+    traffic: &Traffic,
+    base_rtt: Span,
+) -> Option<String> {
+    let (topology, switch) = (fabric.topology, &scenario.switch);
+    if switch.shared_buffer.is_some() || scenario.control.is_some() {
+        return None;
+    }
+    let to_hosts = topology.links.iter().zip(ports);
+    let to_hosts = to_hosts.filter(|(link, _)| topology.is_host(link.to));
+    let (link, port) = to_hosts.min_by_key(|(_, port)| port.buffer)?;
+    let config = EndpointConfig::new(HostId(0), link.rate, fabric.encap)
+        .with(|told| told.base_rtt = base_rtt);
+    scenario.factory.protects(&config, Crowd::default())?;
+    let starts = starts(traffic);
+    let crowd = largest(&starts).unwrap_or_default();
+    let from_one = crowd.chunk_by(|one, other| one.from == other.from);
+    let ways = |one: &Starts| fabric.ways(HostId(one.from), HostId(one.to));
+    let told = Crowd {
+        messages: crowd.len() as u64,
+        of_one: from_one.map(<[_]>::len).max().unwrap_or(0) as u64,
+        largest: crowd.iter().map(|one| one.size).max().unwrap_or(0),
+        ways: crowd.iter().map(ways).max().unwrap_or(1),
+    };
+    let protected = scenario.factory.protects(&config, told)?;
+    (protected.bytes > port.buffer).then(|| {
+        let name = |node| &topology.node(node).name;
+        format!(
+            "{} counts on {} of room at {} -> {}, which holds {}: what it protects may be lost there; {}, or set switch.buffer = \"{}\" \
+             or more",
+            scenario.protocol.name(),
+            human::bytes(protected.bytes),
+            name(link.from),
+            name(link.to),
+            human::bytes(port.buffer),
+            protected.instead,
+            format_args!("{}KB", protected.bytes.0.div_ceil(1000))
         )
     })
 }

@@ -8,7 +8,7 @@ use crate::node::{Digest, Kind, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
 use crate::sort::WINDOW_MAX;
 use crate::ways::{Epoch, Ways};
-use model::intent::PortSpec;
+use model::intent::{Balance, PortSpec};
 use model::{Class, EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
 use switching::{Apart, Line, Port, Switch};
 use topology::{Link, LinkId, NodeId, NodeKind, tier_salt};
@@ -119,6 +119,7 @@ impl Common {
                 told.hops_max = 2 * tiers.max().unwrap_or(1).max(1);
                 told.control_passes =
                     setup.control.is_some() && setup.ports.iter().any(|port| passes(port));
+                told.overtakes = setup.switch.balance != Balance::Flow;
             }),
             faults,
             of_ports: Streams::new(setup.seed, stream::PORT),

@@ -90,6 +90,18 @@ impl Granted {
     }
 }
 
+/// No more bytes than this are called missing: the field has 42 bits.
+const MISSING_MAX: u64 = (1 << 42) - 1;
+
+impl ProbeAck {
+    pub(super) fn says(&self) -> String {
+        match self.missing {
+            0 => format!(" {}", self.upto),
+            bytes => format!(" {}, {bytes} B are missing", self.upto),
+        }
+    }
+}
+
 impl Probe {
     /// The empty piece there, which tells of the message what any piece does.
     pub(super) const fn as_data(self) -> Data {
@@ -126,6 +138,15 @@ enum Stage {
     Known,
 }
 
+/// What a receiver says of a burst.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Word {
+    /// The piece there has come.
+    Got(u64),
+    /// The probe behind what left up to there has, and so many bytes of that have not.
+    Probe(u64, u64),
+}
+
 /// What a sender knows of the burst of one message.
 #[derive(Debug)]
 pub(super) struct Early {
@@ -139,12 +160,19 @@ pub(super) struct Early {
     spent: u64,
     /// The least urgent priority of it: what is behind it there is behind all of it.
     priority: u8,
+    /// Bytes of it that the receiver misses, until as many are all that nobody has acknowledged.
+    missing: Option<u64>,
 }
 
 impl Early {
-    /// The burst that begins and ends here.
-    pub(super) fn new(base: u64, until: u64) -> Self {
-        let mut burst = Burst::new(Order::Priority);
+    /// The burst that begins and ends here, whose packets may overtake each other.
+    pub(super) fn new(base: u64, until: u64, overtakes: bool) -> Self {
+        let order = if overtakes {
+            Order::Probe
+        } else {
+            Order::Priority
+        };
+        let mut burst = Burst::new(order);
         burst.open(until - base);
         Self {
             burst,
@@ -157,6 +185,7 @@ impl Early {
             until,
             spent: until,
             priority: 0,
+            missing: None,
         }
     }
 
@@ -180,6 +209,19 @@ impl Early {
     fn close(&mut self) {
         self.burst.close();
         self.stage = Stage::Owes;
+    }
+
+    /// What nobody has acknowledged was lost, if the receiver misses as much: where it is more, the words of what has
+    /// come are still under way.
+    fn infer(&mut self) {
+        let owed = self.burst.owed_between(self.base, self.until);
+        let owed: u64 = owed.map(|(_, length)| u64::from(length)).sum();
+        if self.missing.is_some_and(|missing| owed <= missing) {
+            self.missing = None;
+            if let Some(last) = self.burst.last() {
+                self.burst.on_probe_ack(last);
+            }
+        }
     }
 
     pub(super) fn check(&self) {
@@ -325,14 +367,17 @@ impl Sender {
 
     /// The piece of the burst at `offset` has come.
     fn on_got(&mut self, now: Time, offset: u64) {
-        let early = self.early.as_mut();
-        if early.is_some_and(|early| early.burst.on_ack(offset)) {
+        let Some(early) = self.early.as_mut() else {
+            return;
+        };
+        if early.burst.on_ack(offset) {
+            early.infer();
             self.hear(now);
         }
     }
 
-    /// The probe of the burst that ends at `upto` has come.
-    fn on_probe_ack(&mut self, now: Time, upto: u64) {
+    /// The probe of the burst that ends at `upto` has come, and so many bytes of it have not.
+    fn on_probe_ack(&mut self, now: Time, upto: u64, missing: u64) {
         let Some(early) = self.early.as_mut().filter(|early| early.until == upto) else {
             return;
         };
@@ -340,18 +385,41 @@ impl Sender {
             return;
         }
         early.stage = Stage::Known;
-        if let Some(last) = early.burst.last() {
-            early.burst.on_probe_ack(last);
-        }
+        early.missing = Some(missing);
+        early.infer();
         self.hear(now);
     }
 }
 
 /// With a burst.
 impl Receiver {
+    /// The probe behind the burst has come: whether some of that may still come, which is waited for.
+    fn waits(&mut self, now: Time, upto: u64, settings: &Settings) -> bool {
+        let waits = settings.overtakes && !self.probed && self.misses(upto);
+        if waits && self.closes.is_none() {
+            self.closes = Some((now.after(settings.late), upto));
+        }
+        waits
+    }
+
+    /// Whether something before `upto` has not arrived.
+    fn misses(&self, upto: u64) -> bool {
+        self.missing_before(upto) > 0
+    }
+
+    /// A piece that left unasked came behind its probe, and had counted as lost: as much less is to be granted, if that
+    /// has not been granted.
+    pub(super) fn comes_late(&mut self, length: u16) {
+        let length = u64::from(length).min(self.lost);
+        if self.probed && self.granted + length <= self.grants_end() {
+            self.lost -= length;
+        }
+    }
+
     /// The burst has left up to where its probe says: what is missing of it was lost, so many bytes. None where that
     /// was known.
-    fn on_probe(&mut self, upto: u64, settings: &Settings) -> u64 {
+    fn close(&mut self, upto: u64, settings: &Settings) -> u64 {
+        self.closes = None;
         if self.probed {
             return 0;
         }
@@ -437,7 +505,7 @@ impl Host {
     }
 
     /// A piece of our burst has come, or its probe.
-    pub(super) fn on_burst_word(&mut self, cx: &Cx<'_>, id: ConnId, word: (u64, u16), probe: bool) {
+    pub(super) fn on_burst_word(&mut self, cx: &Cx<'_>, id: ConnId, ordinal: u16, word: Word) {
         if !self.settings.bursts {
             self.totals.nonsense += 1;
             return;
@@ -446,14 +514,16 @@ impl Host {
             return;
         };
         let tx = &mut self.conns[slot].tx;
-        let (at, ordinal) = word;
         if !tx.active || ordinal != told(tx.ordinal) {
             return;
         }
-        if probe {
-            tx.on_probe_ack(cx.now, at);
-        } else {
-            tx.on_got(cx.now, at);
+        match word {
+            Word::Got(offset) => tx.on_got(cx.now, offset),
+            // On one way nothing that left before the probe, and no word of it, can come behind it.
+            Word::Probe(upto, _) if !self.settings.overtakes => {
+                tx.on_probe_ack(cx.now, upto, u64::MAX);
+            }
+            Word::Probe(upto, missing) => tx.on_probe_ack(cx.now, upto, missing),
         }
         self.settle(slot);
     }
@@ -485,16 +555,37 @@ impl Host {
         if !self.is_news(cx, slot, verdict) {
             return;
         }
-        let hear = |rx: &mut Receiver, settings: &Settings| rx.on_probe(probe.upto, settings);
+        if !self.conns[slot]
+            .rx
+            .waits(cx.now, probe.upto, &self.settings)
+        {
+            self.close_burst(slot, probe.upto);
+        }
+        self.after_data(cx, slot, probe.has);
+    }
+
+    /// What has not come of a burst is lost: says how much that is, and means to grant it.
+    fn close_burst(&mut self, slot: u32, upto: u64) {
+        let hear = |rx: &mut Receiver, settings: &Settings| rx.close(upto, settings);
         self.counts.missed += self.hears(slot, hear);
         let conn = &self.conns[slot];
         let answer = ProbeAck {
-            upto: probe.upto,
-            ordinal: probe.ordinal,
+            upto,
+            missing: conn.rx.missing_before(upto).min(MISSING_MAX),
+            ordinal: told(conn.rx.ordinal),
         };
-        let answer = answer.packet(conn.peer, id, self.settings.small());
+        let answer = answer.packet(conn.peer, conn.id, self.settings.small());
         self.say(answer);
-        self.after_data(cx, slot, probe.has);
+    }
+
+    /// Closes the burst of a message that has waited for late ones, where it is time or nothing is missing.
+    pub(super) fn close_late(&mut self, now: Time, slot: u32) {
+        let rx = &self.conns[slot].rx;
+        if let Some((at, upto)) = rx.closes
+            && (at <= now || !rx.misses(upto))
+        {
+            self.close_burst(slot, upto);
+        }
     }
 
     /// A granted piece of a message whose burst switches drop first.

@@ -21,6 +21,11 @@ impl Host {
         let pledged = if rx.tries == 0 { rx.on_the_way() } else { 0 };
         self.incoming = self.incoming + pledged - rx.pledged;
         rx.pledged = pledged;
+        if self.settings.max_granted < u64::MAX {
+            let promised = if rx.tries == 0 { rx.owed() } else { 0 };
+            self.promised = self.promised + promised - rx.promised;
+            rx.promised = promised;
+        }
         let wants = rx.active && !rx.is_granted() && rx.tries == 0;
         let new = wants.then(|| Rank {
             left: match self.settings.law {
@@ -32,6 +37,8 @@ impl Host {
             peer: conn.own.place,
         });
         if new != rx.rank {
+            // One that wants more than before may leave its place to one of which nothing is on the way.
+            self.needy |= matches!((rx.rank, new), (Some(old), Some(new)) if new.left > old.left);
             self.ranks.change(rx.rank, new);
             rx.rank = new;
         }
@@ -41,9 +48,8 @@ impl Host {
     #[inline]
     pub(super) fn on_progress(&mut self, now: Time, slot: u32) {
         self.rank(slot);
-        let window = self.settings.law == Law::Window;
         let ranked = self.conns[slot].rx.rank.is_some();
-        if window && self.is_full() {
+        if self.is_full() {
             // The common case under load: nobody gets anything, and who wants more is all there is to find out.
             self.needy = if self.needy {
                 self.any_wants(|_| true)
@@ -52,12 +58,15 @@ impl Host {
             };
         } else if ranked || self.needy {
             let active = self.active();
-            if let Some(rank) = active.rank(slot)
+            // Where there was no room the first by rank has it now.
+            let first = self.needy && self.settings.law == Law::Packet;
+            if !first
+                && let Some(rank) = active.rank(slot)
                 && self.grant(now, slot, rank, active.len())
             {
                 return self.grant_all(now);
             }
-            if window && self.needy {
+            if self.needy {
                 // A message that is not granted to its end keeps its rank, which bytes on the way do not change.
                 self.grant_among(now, active);
             }
@@ -81,10 +90,9 @@ impl Host {
 
     /// [`Host::grant_all`] where these are active.
     fn grant_among(&mut self, now: Time, mut active: Active) {
-        let fill = self.settings.law == Law::Window;
         self.needy = false;
         loop {
-            if fill && self.is_full() {
+            if self.is_full() {
                 self.needy |= self.any_wants(|_| true);
                 return;
             }
@@ -92,7 +100,7 @@ impl Host {
             for (rank, &slot) in active.slots().iter().enumerate() {
                 one_left |= self.grant(now, slot, rank, active.len());
                 self.arm(slot);
-                if fill && self.needy && self.is_full() {
+                if self.needy && self.is_full() {
                     break; // what follows would get nothing
                 }
             }
@@ -116,12 +124,21 @@ impl Host {
     /// Whether as much is on the way as may be.
     #[inline]
     fn is_full(&self) -> bool {
-        self.incoming >= self.settings.max_incoming
+        match self.settings.law {
+            Law::Window => self.incoming >= self.settings.max_incoming,
+            // What Aeolus' switches protect they have room for, also where messages are granted to their ends, and the
+            // next ones are granted beside them. [ours: the artefact bounds each message]
+            Law::Packet => {
+                let full = u64::from(self.settings.payload_max);
+                self.promised.saturating_add(full) > self.settings.max_granted
+            }
+        }
     }
 
     /// Grants a message of this rank among `active` what it may have now. Whether it needs no more.
     #[inline]
     fn grant(&mut self, now: Time, slot: u32, rank: usize, active: usize) -> bool {
+        let full = self.is_full();
         let (settings, rx) = (&self.settings, &mut self.conns[slot].rx);
         if rx.is_granted() {
             return false;
@@ -130,6 +147,10 @@ impl Host {
         let upto = match settings.law {
             Law::Packet => {
                 let open = rx.on_the_way() < window;
+                if open && full {
+                    (rx.wants, self.needy) = (false, true);
+                    return false;
+                }
                 // DEVIATES(homa artefact): a better priority brings no grant forward.
                 if !open || now < rx.grant_at {
                     rx.wants = open;

@@ -100,8 +100,11 @@ model::header! {
     Got = 10 "GOT" Control { offset: u64 = 0..48 "where it begins"; ordinal: u16 = 90..96 "message, modulo 2^6"; }
     says |got, _| format!(" {}", got.offset);
     /// The probe has arrived. [aeolus s3.3]
-    ProbeAck = 11 "PROBE_ACK" Control { upto: u64 = 0..48 "as it said"; ordinal: u16 = 90..96 "message, modulo 2^6"; }
-    says |ack, _| format!(" {}", ack.upto);
+    ProbeAck = 11 "PROBE_ACK" Control {
+        upto: u64 = 0..48 "as it said"; ordinal: u16 = 90..96 "message, modulo 2^6";
+        missing: u64 = 48..90 "bytes before it that have not come, 2^42 - 1 at most";
+    }
+    says |ack, _| ack.says();
 }
 
 /// Positions in a stream have 47 bits.

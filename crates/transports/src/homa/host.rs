@@ -3,13 +3,13 @@
 //! One function per packet, then what leaves: control packets and grants first, then the message with the fewest bytes
 //! left. Who is granted how much is in `granting` and `ranks`, and what silence means in `silence`.
 
-use super::early::grants_told;
+use super::early::{Word, grants_told};
 use super::granting::Waits;
 use super::header::{
     Ack, Busy, Data, Got, Grant, Granted, Kind, NeedAck, PAYLOAD_MAX, ProbeAck, Resend, Unknown,
     told, whole,
 };
-use super::params::{Law, Params};
+use super::params::Params;
 use super::ranks::Ranks;
 use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
@@ -89,6 +89,8 @@ pub(super) struct Host {
     pub(super) ranks: Ranks,
     /// Bytes that were granted to all messages, or left unasked, and have not arrived.
     pub(super) incoming: u64,
+    /// Those of them that were granted, where that has a bound.
+    pub(super) promised: u64,
     /// What comes, in which order.
     pub(super) arrivals: Incoming,
     /// A message could be granted more if there were room.
@@ -116,6 +118,7 @@ impl Host {
             control: PacketQueue::default(),
             choices: BinaryHeap::new(),
             incoming: 0,
+            promised: 0,
             arrivals: Incoming::default(),
             needy: false,
             oldest: VecDeque::new(),
@@ -185,6 +188,7 @@ impl Host {
     fn leave_ranks(&mut self, slot: u32) {
         let rx = &mut self.conns[slot].rx;
         self.incoming -= std::mem::take(&mut rx.pledged);
+        self.promised -= std::mem::take(&mut rx.promised);
         let rank = rx.rank.take();
         self.ranks.change(rank, None);
     }
@@ -213,7 +217,8 @@ impl Host {
     pub(super) fn arm(&mut self, slot: u32) {
         let Conn { tx, rx, .. } = &self.conns[slot];
         let grant = if rx.wants { rx.grant_at } else { Time::NEVER };
-        let due = tx.due(&self.settings).min(grant);
+        let late = rx.closes.map_or(Time::NEVER, |(at, _)| at);
+        let due = tx.due(&self.settings).min(grant).min(late);
         let due = due.min(rx.due(&self.settings));
         self.conns.arm(slot, due);
     }
@@ -244,8 +249,12 @@ impl Host {
             rx.fill_up(&data);
         } else if packet.class() == Class::Unscheduled {
             rx.burst_reaches(data.offset + u64::from(data.length), &self.settings);
+            if self.settings.overtakes {
+                rx.comes_late(data.length);
+            }
             if !rx.is_complete() {
                 self.say_got(slot, &data);
+                self.close_late(cx.now, slot);
             }
         }
         self.after_data(cx, slot, data.has);
@@ -705,11 +714,11 @@ impl Endpoint for Host {
             Some(Kind::Probe) => self.on_probe(cx, packet),
             Some(Kind::Got) => {
                 let got = Got::read(packet);
-                self.on_burst_word(cx, id, (got.offset, got.ordinal), false);
+                self.on_burst_word(cx, id, got.ordinal, Word::Got(got.offset));
             }
             Some(Kind::ProbeAck) => {
                 let ack = ProbeAck::read(packet);
-                self.on_burst_word(cx, id, (ack.upto, ack.ordinal), true);
+                self.on_burst_word(cx, id, ack.ordinal, Word::Probe(ack.upto, ack.missing));
             }
             None => self.totals.nonsense += 1,
         }
@@ -747,11 +756,10 @@ impl Endpoint for Host {
 
     fn check(&self) {
         assert!(self.control.len() <= CONTROL_MAX);
-        assert!(self.settings.law == Law::Window || !self.needy);
         self.ranks.check();
         let turn = self.totals.data_sent + self.totals.credits_sent;
         self.conns.check(turn, |conn| {
-            assert!(conn.rx.pledged <= self.incoming);
+            assert!(conn.rx.pledged <= self.incoming && conn.rx.promised <= self.promised);
             assert!(conn.own.place != NO_PLACE || !conn.rx.active);
             assert!(
                 conn.tx.queued || !conn.tx.is_ready(),

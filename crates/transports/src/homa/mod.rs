@@ -26,7 +26,7 @@ pub use params::{CutoffBy, Cutoffs, Law, Params};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Transport};
 use units::{Rate, Span};
 
 /// Homa in the registry.
@@ -67,8 +67,11 @@ impl Factory for Params {
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
         Ok(cutoffs::settle(self, facts).map(|params| Box::new(params) as Box<dyn Factory>))
     }
-    fn warns(&self, spreads: bool) -> Vec<String> {
-        self.warnings(spreads)
+    fn warns(&self, _: bool) -> Vec<String> {
+        self.warnings()
+    }
+    fn protects(&self, config: &EndpointConfig, _: Crowd) -> Option<Protected> {
+        self.protected(config)
     }
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         self.recovery.then_some(("resend_after", self.resend_after))

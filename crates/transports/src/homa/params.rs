@@ -321,19 +321,14 @@ impl Params {
     }
 
     /// What a user should know before trusting it.
-    pub(super) fn warnings(&self, spreads: bool) -> Vec<String> {
+    pub(super) fn warnings(&self) -> Vec<String> {
         let few = (self.priorities < 8).then(|| {
             format!(
                 "homa has {} of 8 priorities: short messages wait behind longer ones; set priorities = 8",
                 self.priorities
             )
         });
-        let spread = (spreads && self.first_rtt == FirstRtt::Aeolus).then(|| {
-            "packets are spread over all paths: those of a first round trip overtake each other, count as lost and \
-             leave twice; set switch.balance = \"flow\""
-                .to_owned()
-        });
-        few.into_iter().chain(spread).collect()
+        few.into_iter().collect()
     }
 
     /// What ports do for it.

@@ -39,10 +39,14 @@ pub(super) struct Receiver {
     /// Bytes that left unasked and were lost: so many more are granted. The probe that told has come.
     pub(super) lost: u64,
     pub(super) probed: bool,
+    /// When what is missing of the burst, which ends there, counts as lost: its probe has come before that.
+    pub(super) closes: Option<(Time, u64)>,
     /// The least urgent priority of what is on the way, as far as it was granted or left unasked together.
     pub(super) priority: u8,
     /// Bytes on the way, as the host counts them: none while it is asked for in vain.
     pub(super) pledged: u64,
+    /// Those of them that were granted, counted alike.
+    pub(super) promised: u64,
     /// Its rank among the messages that want grants.
     pub(super) rank: Option<Rank>,
     /// No grant before this moment.
@@ -75,8 +79,10 @@ impl Default for Receiver {
             unasked: 0,
             lost: 0,
             probed: false,
+            closes: None,
             priority: 0,
             pledged: 0,
+            promised: 0,
             rank: None,
             grant_at: Time::ZERO,
             wants: false,
@@ -125,6 +131,16 @@ impl Receiver {
         (self.granted - self.base).saturating_sub(self.got() + self.lost)
     }
 
+    /// Bytes that were granted and have not arrived, of a message with a burst.
+    #[inline]
+    pub(super) fn owed(&self) -> u64 {
+        let burst = match self.probed {
+            true => 0,
+            false => self.missing_before(self.unasked),
+        };
+        self.on_the_way().saturating_sub(burst)
+    }
+
     /// How far it is to be granted.
     #[inline]
     pub(super) fn grants_end(&self) -> u64 {
@@ -133,7 +149,7 @@ impl Receiver {
 
     /// Bytes before `upto` that have not arrived.
     pub(super) fn missing_before(&self, upto: u64) -> u64 {
-        let gaps = self.ahead.gaps(self.next, upto);
+        let gaps = self.ahead.gaps(self.next, upto.min(self.end));
         gaps.map(|(from, until)| until - from).sum()
     }
 

@@ -119,7 +119,11 @@ impl Sender {
         self.granted = self.end.min(self.base + settings.unscheduled);
         self.own.clear();
         if settings.bursts {
-            self.early = Some(Box::new(Early::new(self.base, self.granted)));
+            self.early = Some(Box::new(Early::new(
+                self.base,
+                self.granted,
+                settings.overtakes,
+            )));
             // What is granted does not tell how much is left.
             self.owes |= self.is_long();
         }

@@ -5,7 +5,8 @@ use super::params::{CutoffBy, Cutoffs, GrantedAt, GrantedBy, Law, Params};
 use super::ranks::Levels;
 use model::intent::DropBy;
 use model::{Encap, EndpointConfig};
-use units::{LineTime, Rate, Span};
+use parts::Protected;
+use units::{Bytes, LineTime, Rate, Span};
 
 /// The parameters in the units of the per-packet path.
 #[derive(Clone, Debug)]
@@ -21,6 +22,9 @@ pub(super) struct Settings {
     /// Messages granted at once, at most [`super::ranks::ACTIVE_MAX`].
     pub(super) overcommitment: usize,
     pub(super) max_incoming: u64,
+    /// What a receiver has granted and has not got, of all messages together, in bytes of payload: no bound where nobody
+    /// asks that switches lose none of it.
+    pub(super) max_granted: u64,
     cutoffs: Cutoffs,
     cutoff_by: CutoffBy,
     pub(super) priorities: u8,
@@ -35,6 +39,10 @@ pub(super) struct Settings {
     pub(super) recovery: bool,
     /// What leaves unasked is a burst that a probe closes.
     pub(super) bursts: bool,
+    /// Packets overtake each other, so that only the probe tells what was lost, and only after a while.
+    pub(super) overtakes: bool,
+    /// How long what left before a probe may come behind it.
+    pub(super) late: Span,
     /// Everything but that is ECN-capable: that is how switches know it.
     pub(super) ect: bool,
     resend_after: Span,
@@ -46,6 +54,9 @@ pub(super) struct Settings {
     pub(super) line: LineTime,
     pub(super) frame_time: Span,
 }
+
+/// Links of a way that lead to a host: both ends' packets of one message share them.
+const LINKS_OF_HOSTS: u8 = 2;
 
 /// Payload of the full packets that a line of `rate` carries in `rtt`, at least one.
 pub(super) fn payload_of(rate: Rate, rtt: Span, encap: Encap) -> u64 {
@@ -81,6 +92,12 @@ impl Settings {
             bytes if params.bursts() => bytes.div_ceil(full) * full,
             bytes => bytes,
         };
+        let overcommitment = usize::from(overcommitment).min(super::ranks::ACTIVE_MAX);
+        let bounded = params.bursts() && params.grant == Law::Packet;
+        let max_granted = match bounded {
+            true => unscheduled.saturating_mul(overcommitment as u64),
+            false => u64::MAX,
+        };
         Self {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
@@ -88,8 +105,9 @@ impl Settings {
             granted_by: params.granted_by,
             levels: params.levels,
             law: params.grant,
-            overcommitment: usize::from(overcommitment).min(super::ranks::ACTIVE_MAX),
+            overcommitment,
             max_incoming: params.max_incoming.0,
+            max_granted,
             // DEVIATES(homa linux): cut-offs are parameters; no receiver tells its senders others with CUTOFFS.
             cutoffs: params.cutoffs.unwrap_or_else(|| params.fallback_cutoffs()),
             cutoff_by: params.cutoff_by,
@@ -101,6 +119,8 @@ impl Settings {
             fifo_every,
             recovery: params.recovery,
             bursts: params.bursts(),
+            overtakes: config.overtakes,
+            late: params.late(config),
             ect: params
                 .drop_spec(encap)
                 .is_some_and(|spec| spec.by == DropBy::Ecn),
@@ -155,7 +175,9 @@ impl Settings {
     pub(super) fn granted(&self, level: usize, left: u64, length: u64) -> u8 {
         #[allow(clippy::cast_possible_truncation, reason = "fewer than eight")]
         let level = self.first_scheduled + level as u8;
-        if left < self.boost_tail && self.encap.wire_total(left) < self.boost_tail {
+        // A message that fits its burst has no other priority: what is lost of it leaves again at that.
+        let short = self.bursts && length <= self.unscheduled;
+        if short || (left < self.boost_tail && self.encap.wire_total(left) < self.boost_tail) {
             return level.min(self.unasked(left, length));
         }
         level
@@ -182,6 +204,44 @@ impl Settings {
 }
 
 impl Params {
+    /// How long what left unasked may come behind its probe, where packets take several ways: each link between switches
+    /// keeps back no more of it than may wait there, and is no slower than a host's. [ours]
+    fn late(&self, config: &EndpointConfig) -> Span {
+        let Some(spec) = self.drop_spec(config.encap) else {
+            return Span::ZERO;
+        };
+        let between = u64::from(config.hops_max.saturating_sub(LINKS_OF_HOSTS));
+        let wait = LineTime::new(config.rate).of(spec.threshold.get());
+        // Then it is asked for.
+        wait.times(between).min(self.resend_after)
+    }
+
+    /// What may wait before a host: what its receiver has granted, and of each priority of what leaves unasked as much as
+    /// ports take.
+    pub(super) fn protected(&self, config: &EndpointConfig) -> Option<Protected> {
+        let spec = self.drop_spec(config.encap)?;
+        let settings = Settings::new(self, config);
+        let (granted, key) = match self.grant {
+            // The oldest gets its share on top.
+            Law::Window => (
+                self.max_incoming.0 + settings.fifo_every.map_or(0, |_| settings.fifo_increment),
+                "max_incoming",
+            ),
+            Law::Packet => (settings.max_granted, "overcommitment"),
+        };
+        let unasked = spec
+            .threshold
+            .get()
+            .saturating_add(config.encap.wire_max().into());
+        let unasked = unasked.saturating_mul(self.levels().into());
+        let bytes = config.encap.wire_total(granted).saturating_add(unasked);
+        let name = self.first_rtt.name();
+        Some(Protected {
+            bytes: Bytes(bytes),
+            instead: format!("set transport.\"{name}\".{key} to less"),
+        })
+    }
+
     /// Priorities of what leaves unasked.
     pub(super) fn levels(&self) -> u8 {
         let half = self.priorities.div_ceil(2);

@@ -61,6 +61,10 @@ impl Host {
             rx.wants = false;
             self.on_progress(now, slot);
         }
+        if self.conns[slot].rx.closes.is_some_and(|(at, _)| at <= now) {
+            self.close_late(now, slot);
+            self.on_progress(now, slot);
+        }
         if self.conns[slot].rx.due(&self.settings) <= now && !self.ask_for_more(cx, slot) {
             return;
         }
@@ -84,7 +88,7 @@ impl Host {
         // of `timeout` it is, as a living sender answers.
         let (since, timeout) = (conn.rx.since(), self.settings.timeout);
         let free = self.arrivals.free_at(now, conn.rx.priority, &self.settings);
-        if free < since.after(self.settings.rtt) && now.since(since).times(2) < timeout {
+        if free < since.after(wait) && now.since(since).times(2) < timeout {
             // Equals leave in the order of arrival: no more of them is ahead than was on the way.
             let (priority, came) = (conn.rx.priority, self.arrivals.bytes);
             let came = came[usize::from(priority & 7)];
@@ -93,7 +97,10 @@ impl Host {
                 conn.rx.behind = (priority, came + 2 * self.incoming);
             }
             if first || came < conn.rx.behind.1 {
-                conn.rx.asked = now;
+                // What was silence before counts, and the rest of the wait begins now. [ours: a round trip at least]
+                let rest = wait.0.saturating_sub(free.since(since).0);
+                let rest = rest.max(self.settings.rtt.0);
+                conn.rx.asked = Time((now.0 + rest).saturating_sub(wait.0));
                 return true;
             }
         }

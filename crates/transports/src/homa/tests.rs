@@ -4,6 +4,7 @@ mod alone;
 mod cuts;
 mod early;
 mod patience;
+mod spread;
 
 use super::*;
 use model::{ConnId, HostId};

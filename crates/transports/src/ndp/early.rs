@@ -12,13 +12,13 @@ use super::receiver::{Receiver, Verdict};
 use super::sender::Sender;
 use super::settings::Settings;
 use model::intent::DropSpec;
-use model::{Class, Cx, Encap, Lifetime, Packet, Rng};
-use parts::Factory;
+use model::{Class, Cx, Encap, EndpointConfig, Lifetime, Packet, Rng};
 use parts::connections::told;
 use parts::pre_credit::{Burst, Order};
 use parts::range_set::RangeSet;
 use parts::selective::Threshold;
-use units::Time;
+use parts::{Crowd, Factory, Protected};
+use units::{Bytes, Time};
 
 /// What is done with the first round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +74,32 @@ pub(super) fn settle(params: &Params, encap: Encap) -> Option<Box<dyn Factory>> 
         drop_threshold,
         ..params.clone()
     }))
+}
+
+/// What may wait before a host where messages meet: a probe on each way of each, and what pulls release at once, when a
+/// sender has put the windows of all its messages on the line; and what ports take unasked.
+pub(super) fn protected(
+    params: &Params,
+    config: &EndpointConfig,
+    crowd: Crowd,
+) -> Option<Protected> {
+    let encap = config.encap;
+    let spec = params.drop_spec(encap)?;
+    let settings = Settings::new(params, config);
+    let frames = crowd.largest.div_ceil(settings.payload_max.into()).max(1);
+    let window = frames.min(settings.window.into());
+    let probes = crowd.messages * window.min(crowd.ways.max(1).into());
+    let saved = crowd.of_one * window;
+    let full = u64::from(encap.wire_max());
+    let bytes = probes * u64::from(settings.small()) + saved * full;
+    Some(Protected {
+        bytes: Bytes(
+            bytes
+                .saturating_add(spec.threshold.get())
+                .saturating_add(full),
+        ),
+        instead: "let fewer messages start at one moment".to_owned(),
+    })
 }
 
 /// What a sender knows of the burst of one message.

@@ -24,13 +24,7 @@ model::header! {
     must "length" |data| data.length > 0;
     must "offset" |data| data.until() <= POSITION_MAX;
     must "answer" |data| !data.answer || data.lifetime != Lifetime::OneMessage;
-    says |data, packet| {
-        let pulled = packet.class() == model::Class::Scheduled;
-        let pull = if pulled { format!(", pull {}", data.pull) } else { String::new() };
-        let cut = when(packet.trimmed(), ", trimmed");
-        format!(" {}..{}{}{pull}{cut}{}", data.offset, data.until(), when(data.end, " end"),
-            when(packet.bounced(), ", sent back"))
-    };
+    says |data, packet| data.says(packet);
     /// A piece has arrived.
     Ack = 2 "ACK" Control | Credit {
         at: u64 = 0..47 "where the piece begins";
@@ -109,6 +103,17 @@ impl Data {
     #[inline]
     pub(super) const fn until(&self) -> u64 {
         self.offset + self.length as u64
+    }
+
+    fn says(&self, packet: &model::Packet) -> String {
+        let pull = match packet.class() {
+            model::Class::Scheduled => format!(", pull {}", self.pull),
+            _ => String::new(),
+        };
+        let (from, until) = (self.offset, self.until());
+        let (end, cut) = (when(self.end, " end"), when(packet.trimmed(), ", trimmed"));
+        let back = when(packet.bounced(), ", sent back");
+        format!(" {from}..{until}{end}{pull}{cut}{back}")
     }
 }
 

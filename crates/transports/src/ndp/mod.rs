@@ -23,7 +23,7 @@ use host::Host;
 use model::intent::{PortSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
-use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};
+use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Refusal, Transport};
 use units::Rate;
 
 /// NDP on switches that trim. [ndp]
@@ -86,6 +86,9 @@ impl Factory for Params {
     }
     fn suits(&self, port: &PortSpec, _: &SwitchSpec) -> Result<(), Refusal> {
         port::suits(self, port)
+    }
+    fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
+        early::protected(self, config, crowd)
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

@@ -240,7 +240,14 @@ fn words_about_bursts_are_nonsense_where_there_are_none() {
     let offset = 0;
     bench.hear(&Got { offset, ordinal }.packet(A, conn, 84));
     let upto = 40_000;
-    bench.hear(&ProbeAck { upto, ordinal }.packet(A, conn, 84));
+    bench.hear(
+        &ProbeAck {
+            upto,
+            ordinal,
+            missing: 0,
+        }
+        .packet(A, conn, 84),
+    );
     bench.hear(&granted(0));
     let probe = Probe {
         upto,
@@ -297,4 +304,26 @@ fn a_message_that_is_granted_anew_has_its_share_as_the_oldest_again() {
     bench.hear(&granted(10_000));
     assert_eq!(bench.host.oldest.len(), 1);
     assert_eq!(bench.host.totals.duplicates, 1);
+}
+
+/// It waits at its sender first, whose line is another's, and then at the port before us behind what is more urgent: nobody
+/// asks for it until the line was free for it long enough.
+#[test]
+fn what_comes_to_wait_behind_more_urgent_packets_later_is_not_asked_for() {
+    let mut bench = alone("resend_after = \"5ms\"");
+    data(&mut bench, 1, 0, 1460, 10_000_000);
+    bench.now = bench.now.after(Span::ms(1));
+    for frame in 0..5_000_u32 {
+        bench.now = bench.now.after(Span::ns(1_230));
+        let before = 1460 * frame;
+        data(&mut bench, 2, before.into(), 1460, 100_000_000 - before);
+        bench.call(Endpoint::on_deadline);
+        while bench.poll().is_some() {}
+    }
+    assert_eq!(bench.host.counts.resends, 0);
+    for _ in 0..2 {
+        bench.now = bench.now.after(Span::ms(6));
+        bench.call(Endpoint::on_deadline);
+    }
+    assert!(bench.host.counts.resends > 0);
 }

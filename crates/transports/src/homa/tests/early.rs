@@ -5,7 +5,7 @@ use testkit::Pair;
 
 const PUBLISHED: &str = "profile = \"sigcomm18\"\nunscheduled = \"5840B\"";
 
-fn aeolus(text: &str) -> Params {
+pub(super) fn aeolus(text: &str) -> Params {
     Params::read(&text.parse().unwrap(), FirstRtt::Aeolus).unwrap()
 }
 
@@ -23,17 +23,17 @@ fn burst(length: u64, script: impl FnOnce(&mut Pair<'_>)) -> String {
 }
 
 /// How often a line of the ladder says so.
-fn count(ladder: &str, what: &str) -> usize {
+pub(super) fn count(ladder: &str, what: &str) -> usize {
     ladder.lines().filter(|line| line.contains(what)).count()
 }
 
 /// Frames that leave unasked, and granted.
-fn frames(ladder: &str) -> (usize, usize) {
+pub(super) fn frames(ladder: &str) -> (usize, usize) {
     (count(ladder, "  DATA "), count(ladder, "  SCHED_DATA "))
 }
 
 /// When the last message was complete, in microseconds.
-fn ended(ladder: &str) -> f64 {
+pub(super) fn ended(ladder: &str) -> f64 {
     let mut all = ladder.lines();
     let end = all.rfind(|line| line.contains("received message"));
     let end = end.unwrap_or_else(|| panic!("{ladder}"));
@@ -135,6 +135,39 @@ fn two_messages_at_one_receiver_are_repaired_shortest_first() {
     assert_eq!(frames(&found), (8, 8));
     assert!(ended(&found) < 100.0, "{found}");
     insta::assert_snapshot!("aeolus_two_messages", found);
+}
+
+/// It has no other priority than that of its size: behind all that leaves unasked it could wait for ever.
+#[test]
+fn what_was_lost_of_a_message_that_fits_its_burst_keeps_its_priority() {
+    for (length, priority) in [(1_000, 1), (10_000, 2), (40_000, 3), (100_000, 7)] {
+        let found = converse("", 2, |pair| {
+            pair.message(Time::ZERO, A, B, length);
+            pair.lose(("DATA", 1));
+        });
+        let again = format!("priority {priority}, again");
+        assert_eq!(count(&found, &again), 1, "{length}:\n{found}");
+    }
+}
+
+/// What is granted to its end still comes: a message of eight frames is granted beside no other where one is at once.
+#[test]
+fn all_that_is_granted_at_once_is_no_more_than_the_granted_messages_may_have() {
+    let text = "profile = \"sigcomm18\"\nunscheduled = \"14600B\"\novercommitment = 1";
+    let found = converse(text, 9, |pair| {
+        for host in 2..=9 {
+            pair.message(Time::ZERO, HostId(host % 9), B, 11_680);
+        }
+        (1..=64).for_each(|n| pair.lose(("DATA", n)));
+    });
+    let (mut granted, mut most) = (0_u64, 0);
+    for line in found.lines() {
+        granted += u64::from(line.contains("  GRANT "));
+        granted -= u64::from(line.contains("  SCHED_DATA "));
+        most = granted.max(most);
+    }
+    assert!(most <= 10, "{most} at once:\n{found}");
+    assert!(ended(&found) < 200.0, "{found}");
 }
 
 #[test]
