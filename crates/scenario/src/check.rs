@@ -1,4 +1,7 @@
-//! What follows from a scenario before anything runs.
+//! What follows from a scenario before anything runs: figures of the network, of its ports and of its traffic.
+//!
+//! The last of them are estimates: packet-hops, from what every message takes alone and what lines have time for; seconds
+//! of CPU; and memory ([`memory`]), from what is known of messages and lines by then.
 
 use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
