@@ -62,6 +62,13 @@ pub(crate) fn run(args: &NewArgs, global: &Global, screen: &Screen) -> i32 {
         Ok(template) => template,
         Err(why) => return screen.fail(exit::USAGE, &why),
     };
+    if args.file.to_str().is_none() {
+        let why = format!(
+            "{} is not UTF-8, and no other command would take it; choose another name",
+            args.file.display()
+        );
+        return screen.fail(exit::USAGE, &why);
+    }
     let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
     let text = format!(
         "#:schema ./{SCHEMA}\n\

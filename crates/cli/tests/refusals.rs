@@ -86,3 +86,24 @@ fn a_scenario_that_is_no_text_is_shown_where_that_begins() {
     folder.write("top.toml", &format!("include = \"t.toml\"\n{SMALL}"));
     assert!(refused(&folder, &["check", "top.toml"]).contains("t.toml:3:9"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_new_file_has_a_name_that_other_commands_take() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::new("bytes");
+    let name = std::ffi::OsStr::from_bytes(b"n\xff.toml");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_tidegate"))
+        .current_dir(&folder.0)
+        .arg("new")
+        .arg(name)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("is not UTF-8"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(!folder.0.join(name).exists());
+}

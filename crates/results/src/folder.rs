@@ -47,12 +47,19 @@ pub enum ClaimError {
 impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Taken { path, by } => write!(
-                f,
-                "another run is writing {}: {by}; wait for its end, or choose another directory \
-                 with --out",
-                path.display()
-            ),
+            Self::Taken { path, by } => {
+                // Who has just begun may not have said its name yet.
+                let by = if by.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {by}")
+                };
+                write!(
+                    f,
+                    "another run is writing {}{by}; wait for its end, or choose another directory with --out",
+                    path.display()
+                )
+            }
             Self::Foreign { path, holds } => write!(
                 f,
                 "{} is no folder of a run: it holds {holds}; choose another directory with --out",

@@ -216,6 +216,10 @@ fn a_folder_is_one_runs_at_a_time_and_the_other_hears_whose() {
         error.to_string().contains("process 7 on a, since noon"),
         "{error}"
     );
+    // It has just begun, and not said who it is yet.
+    fs::write(dir.join(".running"), "").unwrap();
+    let error = RunFolder::claim(&dir, "another").unwrap_err().to_string();
+    assert!(error.contains("claimed; wait for its end"), "{error}");
     // A run that ended without a result leaves a mark, and nobody waits for it.
     FlowWriter::create(&first).unwrap();
     drop(first);
