@@ -569,7 +569,7 @@ fn make(scenario: Scenario, job: &Job, folder: &RunFolder) -> Result<Done, Refus
 fn finished(dir: &Path, scenario: &Scenario) -> Result<Option<Done>, Errors> {
     let current = |meta: results::Meta| {
         // Somebody may have run something else into this folder.
-        meta.scenario == format!("{:016x}", scenario.hash())
+        meta.scenario == scenario.hash_digits()
             && meta.version == env!("CARGO_PKG_VERSION")
             && meta.revision == cmd_run::revision(scenario)
     };

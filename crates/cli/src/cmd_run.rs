@@ -279,6 +279,7 @@ pub(crate) fn execute(
         Ok(writer) => (Some(writer), None),
         Err(error) => (None, Some(error.to_string())),
     };
+    let digits = assembled.scenario.hash_digits();
     let started = rfc3339(crate::progress::date());
     let began = clock();
     let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), flows);
@@ -299,7 +300,7 @@ pub(crate) fn execute(
         wall_s: began.elapsed().as_secs_f64(),
         threads,
         memory_kib: 0, // known later
-        scenario: format!("{:016x}", assembled.scenario.hash()),
+        scenario: digits,
     };
     let mut summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();

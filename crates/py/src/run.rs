@@ -142,6 +142,7 @@ fn execute(
     };
     let threads = threads.unwrap_or(scenario.run.threads);
     let assembled = scenario.assemble().map_err(wrong)?;
+    let digits = assembled.scenario.hash_digits();
     let who = format!("a process on {}, since {}", meta.host, meta.started);
     let folder = RunFolder::claim(out, &who).map_err(|error| (exit::IO, error.to_string()))?;
     #[allow(
@@ -155,7 +156,7 @@ fn execute(
     let meta = Meta {
         wall_s: began.elapsed().as_secs_f64(),
         threads,
-        scenario: format!("{:016x}", assembled.scenario.hash()),
+        scenario: digits,
         memory_kib: scenario::memory_held(),
         ..meta
     };

@@ -81,6 +81,11 @@ impl Scenario {
         hash(&bytes)
     }
 
+    /// [`Scenario::hash`] in 16 hexadecimal digits. The files are read now: while a run lasts they may change.
+    pub fn hash_digits(&self) -> String {
+        format!("{:016x}", self.hash())
+    }
+
     /// The files that it was read from and those that it names, by their paths, but for its own: with them
     /// [`crate::load_files`] reads it where there is no disk.
     ///

@@ -441,12 +441,10 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
     };
     let rivals: Vec<&Group> = [best].into_iter().chain(others.iter().copied()).collect();
     under_each(&rivals).iter().all(|(_, found)| {
-        let (own, theirs) = (found[0], &found[1..]);
-        let both = theirs
-            .iter()
-            .flatten()
-            .filter_map(|&theirs| Some((own?, theirs)));
-        both.into_iter().all(|(part, theirs)| {
+        let Some(part) = found[0] else {
+            return true; // nothing of it to be slower by
+        };
+        found[1..].iter().flatten().all(|theirs| {
             no_more(Unit::Ratio, part.p99, theirs.p99)
                 && no_more(Unit::Ratio, part.p50, theirs.p50)
                 && no_more(Unit::Time, part.took, theirs.took)
