@@ -5,7 +5,7 @@
 //! two steps long and each begins with one side's: a node is flagged in its side's slots alone.
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use units::{Span, Time};
 
 /// Window slots. A moment further ahead raises the last of them: the node then looks again.
@@ -88,8 +88,10 @@ pub(crate) struct Raiser {
     steps: Steps,
     /// By slot and word.
     flags: Vec<AtomicU64>,
-    /// The slots in which any flag is raised.
+    /// The slots in which any flag is raised; that of the window after the current one [at its end](Raiser::close).
     any: [AtomicU64; 4],
+    /// A flag of the window after the current one is raised.
+    next: AtomicBool,
 }
 
 /// The window after the current one, which is that of the other side where nodes take turns: most packets that leave now
@@ -119,7 +121,8 @@ impl Raiser {
         }
     }
 
-    /// [`Raiser::raise`] in the window `near`, which is the one after `now`, for a node that a packet reaches at `at`.
+    /// [`Raiser::raise`] in the window `near`, which is the one after `now`, for a node that a packet reaches at `at`. [`Raiser::close`]
+    /// follows.
     #[inline(always)] // once per link and window
     pub(crate) fn raise_near(&self, near: &Near, now: u64, bit: u32, at: Time) {
         debug_assert_eq!(self.steps.of_side(at.0 / self.steps.step, bit), now + 1);
@@ -128,8 +131,17 @@ impl Raiser {
             flags.load(Ordering::Relaxed) | 1 << (bit % 64),
             Ordering::Relaxed,
         );
-        let any = &self.any[near.any % 4];
-        any.store(any.load(Ordering::Relaxed) | near.slot, Ordering::Relaxed);
+        self.next.store(true, Ordering::Relaxed);
+    }
+
+    /// This thread has run its nodes of the window before `near`.
+    #[inline(always)] // once per window
+    pub(crate) fn close(&self, near: &Near) {
+        if self.next.load(Ordering::Relaxed) {
+            self.next.store(false, Ordering::Relaxed);
+            let any = &self.any[near.any % 4];
+            any.store(any.load(Ordering::Relaxed) | near.slot, Ordering::Relaxed);
+        }
     }
 
     #[inline]
@@ -186,6 +198,7 @@ impl Activity {
             steps,
             flags: (0..slots * words).map(|_| AtomicU64::new(0)).collect(),
             any: [const { AtomicU64::new(0) }; 4],
+            next: AtomicBool::new(false),
         };
         Self {
             raisers: (0..threads).map(|_| raiser()).collect(),

@@ -209,6 +209,7 @@ impl<'a> Net<'a> {
                 out.pool.recycle();
             }
         }
+        raiser.close(&out.near);
     }
 
     /// Runs one node to `clock.end`; returns when it must be looked at next, for all it knows.

@@ -79,7 +79,7 @@ fn count_out(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
 /// They are live, and nothing else refers to them.
 #[inline(always)] // once per port and window, from one place
 pub(crate) unsafe fn by_moment(
-    list: &mut [*mut Packet],
+    list: &mut Vec<*mut Packet>,
     start: Time,
     scratch: &mut SortScratch<'_>,
 ) -> Time {
@@ -102,7 +102,7 @@ pub(crate) unsafe fn by_moment(
 /// They are live, and nothing else refers to them.
 #[inline(never)]
 unsafe fn sort_packets(
-    list: &mut [*mut Packet],
+    list: &mut Vec<*mut Packet>,
     start: Time,
     scratch: &mut SortScratch<'_>,
 ) -> Time {
@@ -135,7 +135,7 @@ pub(crate) struct SortScratch<'s> {
 /// The same for many: by buckets of moments, and from there each to its place.
 #[inline(never)]
 fn by_buckets(
-    list: &mut [*mut Packet],
+    list: &mut Vec<*mut Packet>,
     at: impl Fn(*mut Packet) -> Time,
     start: Time,
     scratch: &mut SortScratch<'_>,
@@ -188,14 +188,14 @@ fn by_buckets(
         sorted.set_len(number);
         packets.set_len(number);
     }
-    let (moments, packets) = (&mut sorted[..number], &packets[..number]);
-    let mut latest = 0;
-    for place in 0..number {
-        let (moment, packet) = (moments[place], packets[place]);
-        if moment >= latest {
-            (latest, list[place]) = (moment, packet);
+    std::mem::swap(list, packets);
+    let (moments, list) = (&mut sorted[..number], &mut list[..number]);
+    for place in 1..number {
+        let moment = moments[place];
+        if moment >= moments[place - 1] {
             continue;
         }
+        let packet = list[place];
         let mut hole = place;
         while hole > 0 && moments[hole - 1] > moment {
             (moments[hole], list[hole]) = (moments[hole - 1], list[hole - 1]);
