@@ -17,6 +17,7 @@ mod size;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod twins;
 
 pub use between::{Between, ShortestWays, Stage};
 pub use capacity::Crossing;

@@ -1,10 +1,12 @@
 //! All shortest paths by hops, compactly: one row per switch, one entry per edge.
 //!
 //! `Routes` is what lookups read, `Row` its part of one switch, and `Map` the routers and working cables that a search
-//! over all edges fills it from.
+//! over all edges fills it from. [`Twins`] need one search between them.
 
+use crate::twins::{self, Twins};
 use crate::{LinkId, NodeId, Topology, index32};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Which ports lead to which host, by shortest paths; all equal-cost ports are kept.
 ///
@@ -120,36 +122,55 @@ impl Routes {
     /// credits took different ways would break the credits' promise. [xpass s3.1]
     pub fn new(topology: &Topology, down: &[LinkId]) -> Self {
         let map = Map::new(topology, down);
-        let edge_count = map.roots.len();
+        // Looking for twins costs more than one search does.
+        let twins = match map.roots.len() {
+            ..=Search::ROOTS => Twins::each_alone(&map),
+            _ => Twins::of(&map),
+        };
+        Self::of(topology, map, &twins)
+    }
+
+    /// The same where these are all twins, or some of them.
+    pub(crate) fn of(topology: &Topology, map: Map, twins: &[Twins]) -> Self {
         let rows = map.rows();
-        let mut table = vec![NOWHERE; rows * edge_count];
-        let mut ports = vec![0];
-        let mut groups = Groups::new(rows);
+        let mut entries = Entries {
+            table: vec![NOWHERE; rows * map.roots.len()],
+            edges: map.roots.len(),
+            ports: vec![0],
+            groups: Groups::new(rows),
+        };
         let mut search = Search::new(rows);
         let mut longest = 0;
-        for (batch, roots) in map.roots.chunks(Search::ROOTS).enumerate() {
-            let first_edge = batch * Search::ROOTS;
-            for (edge, root) in (first_edge..).zip(roots) {
-                if let Some(root) = root.filter(|&root| map.is_switch(root)) {
-                    table[root as usize * edge_count + edge] = Self::DIRECT;
-                }
-            }
-            let path = search.run(&map, roots, |row, edges, ways| {
-                let group = groups.intern(&mut ports, row, ways);
-                let start = row as usize * edge_count + first_edge;
-                for run in runs(edges) {
-                    table[start + run.start..start + run.end].fill(group);
+        for batch in twins.chunks(Search::ROOTS) {
+            let roots: Vec<_> = batch.iter().map(|twins| Some(twins.root)).collect();
+            let starts = twins::starts(batch);
+            let path = search.run(&map, &roots, |row, found, ways| {
+                let entry = entries.groups.intern(&mut entries.ports, row, ways);
+                for run in runs(found) {
+                    if let Some(starts) = &starts {
+                        entries.fill(row, starts[run.start]..starts[run.end], entry);
+                        continue;
+                    }
+                    let edges = batch[run].iter().flat_map(Twins::edges);
+                    edges.for_each(|edges| entries.fill(row, edges, entry));
                 }
             });
             longest = longest.max(path);
         }
+        for twins in twins {
+            if twins.are_several() {
+                entries.fill_between(&map, twins);
+                entries.fill_beside(topology, &map, twins);
+            }
+            entries.fill_own(&map, twins);
+        }
         Self {
             hosts: topology.hosts,
-            edges: index32(edge_count),
+            edges: index32(map.roots.len()),
             map,
-            table,
-            ports,
-            numbers: (0..=groups.port_max).collect(),
+            table: entries.table,
+            ports: entries.ports,
+            numbers: (0..=entries.groups.port_max).collect(),
             longest,
         }
     }
@@ -299,6 +320,64 @@ impl Routes {
     }
 }
 
+/// The table while it is filled.
+struct Entries {
+    table: Vec<u32>,
+    edges: usize,
+    ports: Vec<u16>,
+    groups: Groups,
+}
+
+impl Entries {
+    /// The entry of `row` for all these edges.
+    #[inline]
+    fn fill(&mut self, row: u32, edges: Range<usize>, entry: u32) {
+        let start = row as usize * self.edges;
+        self.table[start + edges.start..start + edges.end].fill(entry);
+    }
+
+    /// Sends to these edges from the root that was searched from: they lie behind every switch beside it.
+    fn fill_between(&mut self, map: &Map, twins: &Twins) {
+        let hops = map.neighbours(twins.root).iter();
+        let ways: Vec<_> = hops.filter(|hop| map.is_switch(hop.to)).copied().collect();
+        let entry = self.groups.intern(&mut self.ports, twins.root, &ways);
+        for edges in twins.edges() {
+            self.fill(twins.root, edges, entry);
+        }
+    }
+
+    /// Sends to each of these edges from the neighbours of its root: by the cables between them.
+    fn fill_beside(&mut self, topology: &Topology, map: &Map, twins: &Twins) {
+        let (mut back, mut ways) = (Vec::new(), Vec::new());
+        for (edge, to) in twins.roots(map) {
+            back.clear();
+            back.extend(map.neighbours(to).iter().map(|hop| {
+                let (port, link) = (topology.link(hop.link).to_port, hop.link.reverse());
+                (hop.to, Hop { port, to, link })
+            }));
+            back.sort_unstable_by_key(|&(row, hop)| (row, hop.port));
+            for same in back.chunk_by(|a, b| a.0 == b.0) {
+                let row = same[0].0;
+                ways.clear();
+                ways.extend(same.iter().map(|&(_, hop)| hop));
+                let entry = self.groups.intern(&mut self.ports, row, &ways);
+                self.fill(row, edge..edge + 1, entry);
+            }
+        }
+    }
+
+    /// What the roots say of themselves.
+    fn fill_own(&mut self, map: &Map, twins: &Twins) {
+        for (edge, root) in twins.roots(map) {
+            let entry = match map.is_switch(root) {
+                true => Routes::DIRECT,
+                false => NOWHERE,
+            };
+            self.fill(root, edge..edge + 1, entry);
+        }
+    }
+}
+
 /// Port sets under which an edge is known, each stored once.
 struct Groups {
     /// The greatest port that leads anywhere by itself.
@@ -319,28 +398,42 @@ impl Groups {
         }
     }
 
+    /// The entry of `row` for what these ways lead to.
+    #[inline(always)]
     fn intern(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[Hop]) -> u32 {
-        if let [hop] = ways {
-            self.port_max = self.port_max.max(hop.port);
-            return SINGLE | u32::from(hop.port);
+        match ways {
+            [] => NOWHERE,
+            [hop] => {
+                self.port_max = self.port_max.max(hop.port);
+                SINGLE | u32::from(hop.port)
+            }
+            _ => self.intern_group(ports, row, ways),
         }
+    }
+
+    /// The same for several.
+    #[inline(always)] // once per router and set of ways
+    fn intern_group(&mut self, ports: &mut Vec<u16>, row: u32, ways: &[Hop]) -> u32 {
         let last = self.last[row as usize];
         let known = &ports[last as usize + 1..][..usize::from(ports[last as usize])];
         let wanted = ways.iter().map(|hop| hop.port);
-        if known.iter().copied().eq(wanted.clone()) {
+        if known.iter().copied().eq(wanted) {
             return last;
         }
-        self.wanted.clear();
-        self.wanted.extend(wanted);
-        let place = match self.known.get(&self.wanted[..]) {
-            Some(&place) => place,
-            None => {
-                let place = add_group(ports, &self.wanted);
-                self.known.insert(self.wanted[..].into(), place);
-                place
-            }
-        };
+        let place = self.look_up(ports, ways);
         self.last[row as usize] = place;
+        place
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, ports: &mut Vec<u16>, ways: &[Hop]) -> u32 {
+        self.wanted.clear();
+        self.wanted.extend(ways.iter().map(|hop| hop.port));
+        if let Some(&place) = self.known.get(&self.wanted[..]) {
+            return place;
+        }
+        let place = add_group(ports, &self.wanted);
+        self.known.insert(self.wanted[..].into(), place);
         place
     }
 }
@@ -384,7 +477,7 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    fn new(topology: &Topology, down: &[LinkId]) -> Self {
+    pub(crate) fn new(topology: &Topology, down: &[LinkId]) -> Self {
         let hosts = topology.hosts as usize;
         let mut works = vec![true; topology.links.len()];
         for link in down {
@@ -511,7 +604,7 @@ impl Map {
         row < self.switches
     }
 
-    fn neighbours(&self, row: u32) -> &[Hop] {
+    pub(crate) fn neighbours(&self, row: u32) -> &[Hop] {
         &self.hops[self.start[row as usize]..self.start[row as usize + 1]]
     }
 }
@@ -664,7 +757,7 @@ impl Search {
 }
 
 /// The places of the bits that are set, those beside each other together.
-fn runs(mut set: Roots) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn runs(mut set: Roots) -> impl Iterator<Item = Range<usize>> {
     std::iter::from_fn(move || {
         let start = set.trailing_zeros();
         (set != 0).then(|| {

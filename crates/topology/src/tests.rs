@@ -1,5 +1,7 @@
 //! Builders, routes, symmetry and round trips together.
 
+use crate::routes::Map;
+use crate::twins::Twins;
 use crate::{
     Cable, Dumbbell, FatTree, Graph, GraphNode, LeafSpine, LinkId, MultiBottleneck, NodeId,
     NodeKind, ParkingLot, PortOrder, Routes, Size, Spec, Star, ThreeTier, Topology, check_symmetry,
@@ -490,14 +492,21 @@ fn shuffled_uplinks_are_cured_by_ordering_ports() {
 #[test]
 fn next_hops_are_exactly_the_ports_that_come_one_hop_closer() {
     let mut draw = Draw(1);
-    for round in 0..300 {
+    let mut with_twins = 0;
+    for round in 0..1000 {
         let t = random_graph(&mut draw);
         t.check();
         let links = u32::try_from(t.links.len()).unwrap();
-        let down: Vec<_> = (0..draw.below(3))
+        let down: Vec<_> = (0..draw.below(3).min(links))
             .map(|_| LinkId(draw.below(links)))
             .collect();
-        let routes = Routes::new(&t, &down);
+        let map = Map::new(&t, &down);
+        let twins = match round % 2 {
+            0 => Twins::of(&map),
+            _ => Twins::each_alone(&map),
+        };
+        with_twins += u32::from(twins.iter().any(Twins::are_several));
+        let routes = Routes::of(&t, map, &twins);
         for dst in 0..t.hosts {
             let distance = distances(&t, &down, dst);
             for (at, node) in (0..).zip(&t.nodes) {
@@ -517,6 +526,7 @@ fn next_hops_are_exactly_the_ports_that_come_one_hop_closer() {
             }
         }
     }
+    assert!(with_twins >= 40, "{with_twins}");
 }
 
 #[test]
