@@ -5,10 +5,11 @@
 //! sends at most one frame and gets at most one, and no more leave or enter a rack than it has links. Whoever could have
 //! a slot has one: the matching is maximal.
 
-use super::header::{Alloc, FRAMES_MAX, SLOTS_TOLD, WAYS_BITS};
+use super::header::{Alloc, FRAMES_MAX, LEAD_SLOTS, SLOTS_TOLD, WAYS_BITS};
 use super::params::{BATCH_MAX, Order};
 use super::shape::{Shape, Tier};
 use super::ways::Chooser;
+use super::words::{Beside, Told, Words};
 use model::{ConnId, HostId};
 use parts::slab::Slab;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,6 +21,9 @@ const UNREAD_MAX: usize = 1 << 16;
 const OF_HOST_MAX: u32 = 1 << 14;
 /// Messages whose room it keeps when they are gone. [ours]
 const KEPT: usize = 64;
+/// Leads for which it does not believe that one twice as long is too short, and after which it tries one half as long. [ours]
+const LAG_LEADS: u64 = 3;
+const CALM_LEADS: u64 = 64;
 
 /// What the arbiter is made of.
 #[derive(Clone, Debug)]
@@ -35,8 +39,9 @@ pub(super) struct Plan {
     /// The host that it is on, and so many allocations take as long as a slot on its line.
     pub(super) own: Option<usize>,
     pub(super) words: u64,
-    /// By how much its line may be behind, and the last word of a batch still comes before the batch is over.
-    pub(super) spare: Span,
+    /// How long a word takes to be through where that takes longest, and until it has come to the farthest host.
+    pub(super) word: Span,
+    pub(super) way: Span,
 }
 
 /// A message wants slots.
@@ -51,6 +56,8 @@ pub(super) struct Request {
     pub(super) round: u8,
     pub(super) frames: u32,
     pub(super) again: bool,
+    /// The slots before were over when they came.
+    pub(super) late: bool,
 }
 
 /// What the arbiter says, to whom, on which connection.
@@ -101,8 +108,8 @@ struct Pair {
 pub(super) struct Arbiter {
     plan: Plan,
     chooser: Option<Chooser>,
-    /// Requests with the moment when each is read, and when the last of them is.
-    unread: VecDeque<(Time, Request)>,
+    /// Requests with the moments when each is read and came, and when the last of them is.
+    unread: VecDeque<(Time, Time, Request)>,
     read_at: Time,
     /// When it works next, and until when it does.
     next: Time,
@@ -124,11 +131,16 @@ pub(super) struct Arbiter {
     links: Vec<u32>,
     age: u32,
     scratch: Scratch,
-    /// Allocations of the last batch, and the frames that they are worth and that have not been left out yet.
+    /// Allocations of the last batch.
     said: u64,
-    words: u64,
     /// Requests that came by its line and whose time there is not left out of slots yet.
     heard: u64,
+    beside: Beside,
+    words: Words,
+    told: Told,
+    /// How long before their slots it says what words say, and from when on it may say so later or sooner again.
+    lead: Span,
+    settles: Time,
     /// The most messages that wanted slots at once since it last had nothing to do.
     most: usize,
     /// Requests that found no room.
@@ -208,8 +220,12 @@ impl Arbiter {
             age: 0,
             scratch: Scratch::default(),
             said: 0,
-            words: 0,
             heard: 0,
+            beside: Beside::default(),
+            words: Words::default(),
+            told: Told::default(),
+            lead: plan.lead,
+            settles: Time::ZERO,
             most: 0,
             refused: 0,
             nonsense: 0,
@@ -227,13 +243,16 @@ impl Arbiter {
     /// A request has come in.
     pub(super) fn on_request(&mut self, now: Time, request: Request) {
         let by_line = |own: usize| own != request.host.0 as usize;
-        self.heard += u64::from(self.plan.own.is_some_and(by_line));
+        if self.plan.own.is_some_and(by_line) {
+            self.heard += 1;
+            self.beside.hears(&self.plan, request.host);
+        }
         if self.unread.len() >= UNREAD_MAX {
             self.refused += 1;
             return;
         }
         self.read_at = self.read_at.max(now).after(self.plan.request_time);
-        self.unread.push_back((self.read_at, request));
+        self.unread.push_back((self.read_at, now, request));
         self.most = self.most.max(self.unread.len());
         if self.next == Time::NEVER {
             self.next = self.moment(self.read_at);
@@ -280,24 +299,26 @@ impl Arbiter {
         if now < self.next {
             return;
         }
-        if self.plan.own.is_some() && (held || behind > self.plan.spare) {
-            // Slots that it gave away now would be over before anybody heard of them, and be asked for again.
-            let wait = behind.0.saturating_sub(self.plan.spare.0).max(1);
-            self.next = self.moment(now.after(Span(wait)));
+        if self.plan.own.is_some() && held {
+            // Nobody knows for how long: slots that it gave away now might be over before anybody heard of them.
+            self.next = self.moment(now.after(Span(1)));
             return;
         }
-        while let Some(&(at, request)) = self.unread.front() {
+        self.told.forget(now);
+        while let Some(&(at, came, request)) = self.unread.front() {
             if at > now {
                 break;
             }
             self.unread.pop_front();
-            self.read(now, request);
+            self.read(now, came, request);
         }
+        self.words.begin(now, behind, self.answers.len() as u64);
         let given = self.give(now);
         let done = now.after(self.plan.frame_time.times(given));
+        self.words.end(&self.plan, done);
         self.tell(done);
         let again = if self.list.is_empty() {
-            let next = self.unread.front().map(|&(at, _)| at);
+            let next = self.unread.front().map(|&(at, ..)| at);
             next.map(|at| at.max(Time(now.0 + 1)).max(done))
         } else {
             Some(Time(now.0 + 1).max(done))
@@ -323,7 +344,7 @@ impl Arbiter {
     }
 
     /// A request is read.
-    fn read(&mut self, now: Time, request: Request) {
+    fn read(&mut self, now: Time, came: Time, request: Request) {
         let ends = (self.number(request.host), self.number(request.to));
         let (Some(from), Some(to)) = ends else {
             self.nonsense += 1;
@@ -339,11 +360,17 @@ impl Arbiter {
                 known = None;
             }
         }
+        if request.late {
+            self.lag(now);
+        }
         if request.frames == 0 {
             return;
         }
         if from == to || self.hosts[from as usize].demands >= OF_HOST_MAX {
             self.refused += 1;
+            return;
+        }
+        if known.is_none() && self.told.is_under_way(key, request.round, came) {
             return;
         }
         if known.is_none() {
@@ -356,6 +383,14 @@ impl Arbiter {
                 conn: request.conn,
                 word: Word::Wait(request.flow),
             });
+        }
+    }
+
+    /// Words came too late, although its line was in time: they were held up. It speaks sooner, until nobody says so.
+    fn lag(&mut self, now: Time) {
+        if self.plan.own.is_some() && now >= self.settles {
+            self.lead = self.lead.times(2).min(self.plan.slot.times(LEAD_SLOTS));
+            self.settles = now.after(self.lead.times(LAG_LEADS));
         }
     }
 
@@ -442,15 +477,21 @@ impl Arbiter {
     fn give(&mut self, now: Time) -> u64 {
         if self.list.is_empty() {
             self.heard = 0;
+            self.beside.forget();
             return 0;
         }
-        let soonest = now.after(self.plan.lead).0.div_ceil(self.plan.slot.0);
+        if self.lead > self.plan.lead && now >= self.settles.after(self.lead.times(CALM_LEADS)) {
+            self.lead = Span(self.lead.0 / 2).max(self.plan.lead);
+            self.settles = now;
+        }
+        let soonest = now.after(self.lead).0.div_ceil(self.plan.slot.0);
         let first = soonest.max(self.free_slot);
         if let Some(own) = self.plan.own.filter(|own| self.hosts.len() > *own) {
-            // What it says takes its own line first, and the links of its rack.
-            self.words = self.said.div_ceil(self.plan.words);
+            // What it says takes its own line first.
             let host = &mut self.hosts[own];
-            host.sends_from = host.sends_from.max(first + self.words);
+            host.sends_from = host
+                .sends_from
+                .max(first + self.said.div_ceil(self.plan.words));
             // What it was asked took its line, too: as many frames fewer come to it.
             host.gets_from = host.gets_from.max(first) + self.heard / self.plan.words;
             self.heard %= self.plan.words;
@@ -477,14 +518,16 @@ impl Arbiter {
         scratch.frames.clear();
         self.out.clear();
         self.into.clear();
-        self.links.fill(0);
-        self.reserve();
+        self.reserve(slot);
+        let bits = self.chooser.as_ref().map_or(0, |chooser| chooser.bits);
         for place in 0..self.list.len() {
             let pair = self.list[place];
             let Pair { from, to, .. } = self.pairs[pair];
-            if self.admits(slot, from, to) {
-                let first = self.pairs[pair].queue.first();
-                let demand = first.expect("a pair has messages").2;
+            let first = self.pairs[pair].queue.first();
+            let demand = first.expect("a pair has messages").2;
+            let new = self.demands[demand].is_full(slot, bits) && !self.is_own(from);
+            if self.words.admit(&self.plan, slot, new) && self.admits(slot, from, to) {
+                self.words.add(&self.plan, slot, new);
                 scratch.served.push((pair, demand));
                 scratch.frames.push((from, to));
             }
@@ -518,26 +561,26 @@ impl Arbiter {
         self.scratch = scratch;
     }
 
-    /// Leaves room in a slot for what the arbiter says to other racks.
-    fn reserve(&mut self) {
-        let Plan {
-            own: Some(own),
-            shape: Some(shape),
-            ..
-        } = &self.plan
-        else {
-            return;
-        };
-        let Some(up) = shape.up.filter(|_| self.words > 0) else {
-            return;
-        };
-        let taken = u32::try_from(self.words)
-            .unwrap_or(u32::MAX)
-            .min(up.frames());
-        self.words -= u64::from(taken);
-        let seat = shape.seats[*own];
-        self.out.racks[seat.rack as usize] = taken;
-        self.out.pods[seat.pod as usize] = taken;
+    /// Whether the arbiter is on this host, to which it says everything at once.
+    fn is_own(&self, host: u32) -> bool {
+        self.plan.own == Some(host as usize)
+    }
+
+    /// Leaves room in a slot for what the arbiter says to other racks, and for what these ask.
+    fn reserve(&mut self, slot: u64) {
+        self.links.fill(0);
+        let taken = self.beside.take(&self.plan, slot, &mut self.links);
+        if let (Some(own), Some(shape)) = (self.plan.own, &self.plan.shape) {
+            let seat = shape.seats[own];
+            (
+                self.out.racks[seat.rack as usize],
+                self.out.pods[seat.pod as usize],
+            ) = (taken.out, taken.out);
+            (
+                self.into.racks[seat.rack as usize],
+                self.into.pods[seat.pod as usize],
+            ) = (taken.into, taken.into);
+        }
     }
 
     /// Whether a frame of these two fits the slot, which it has then.
@@ -604,11 +647,9 @@ impl Arbiter {
     ) -> bool {
         let order = self.plan.order;
         let demand = &mut self.demands[number];
-        let behind = slot.wrapping_sub(demand.first);
-        let used = demand.alloc.mask.count_ones() * u32::from(bits);
         if demand.alloc.mask == 0 {
             touched.push(number);
-        } else if behind >= u64::from(BATCH_MAX) || used + u32::from(bits) > WAYS_BITS {
+        } else if demand.is_full(slot, bits) {
             let answer = demand.answer();
             self.answers.push_back(answer);
         }
@@ -659,6 +700,12 @@ impl Arbiter {
             let answer = self.demands[demand].answer();
             self.answers.push_back(answer);
             if self.demands[demand].left == 0 {
+                let Request {
+                    host, flow, round, ..
+                } = self.demands[demand].request;
+                let from = self.number(host).expect("it had a number");
+                let until = self.words.heard(&self.plan);
+                self.told.add((from, flow), round, until);
                 self.remove(demand);
             }
         }
@@ -670,6 +717,7 @@ impl Arbiter {
             }
             answer.at = done;
             self.said += 1;
+            self.beside.says(&self.plan, answer.host);
         }
     }
 
@@ -698,6 +746,13 @@ const EMPTY: Alloc = Alloc {
 };
 
 impl Demand {
+    /// Whether one slot more takes another allocation.
+    fn is_full(&self, slot: u64, bits: u8) -> bool {
+        let Alloc { mask, .. } = self.alloc;
+        let used = (mask.count_ones() + 1) * u32::from(bits);
+        mask == 0 || slot.wrapping_sub(self.first) >= u64::from(BATCH_MAX) || used > WAYS_BITS
+    }
+
     /// One slot more.
     #[allow(clippy::cast_possible_truncation, reason = "modulo 2^14")]
     fn add(&mut self, slot: u64, way: u16, bits: u8) {

@@ -46,6 +46,7 @@ impl Host {
             to,
             round: conn.tx.round,
             frames: conn.tx.wanted,
+            late: conn.tx.late,
             lifetime: conn.lifetime,
             answer: !conn.opener,
             again,
@@ -236,6 +237,7 @@ fn request(req: Req, host: HostId, conn: ConnId, to: HostId) -> Request {
         flow: req.flow,
         round: req.round,
         frames: req.frames,
+        late: req.late,
         again: req.again,
     }
 }

@@ -16,6 +16,7 @@ mod silence;
 mod tests;
 mod turns;
 mod ways;
+mod words;
 
 pub use params::{Clock, Order, Params, Ways};
 pub use shape::{Seat, Shape, Tier};

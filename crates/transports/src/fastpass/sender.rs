@@ -38,6 +38,8 @@ pub(super) struct Sender {
     pub(super) wanted: u32,
     pub(super) granted: u32,
     pub(super) round: u8,
+    /// A slot was over when its turn came, and none has come since.
+    pub(super) late: bool,
     /// When the arbiter was asked, or said something; since when it has not.
     asked_at: Time,
     pub(super) arbiter_heard: Time,
@@ -196,6 +198,7 @@ impl Sender {
         if wanted {
             self.wanted -= 1;
             self.granted += 1;
+            self.late = false;
         }
         wanted
     }

@@ -3,6 +3,7 @@
 use super::arbiter::Plan;
 use super::header::{LEAD_SLOTS, PAYLOAD_MAX, WAYS_BITS};
 use super::params::{Clock, Params, Ways};
+use super::words::Pace;
 use model::intent::CreditSpec;
 use model::{Encap, EndpointConfig, HostId};
 use units::{LineTime, Span};
@@ -68,15 +69,26 @@ impl Settings {
             .and_then(|shape| shape.bits())
             .map_or(0, u32::from);
         let words = u64::from((params.batch * bits).div_ceil(WAYS_BITS).max(1)) * hosts;
-        let says = Span(line.of(encap.wire(0).into()).times(words).0 * whole / share);
-        let way = Span(config.control_rtt.0 / 2);
+        let word = Span(line.of(encap.wire(0).into()).0 * whole / share);
+        let Pace { word, held } = match (&shape, params.arbiter) {
+            (Some(shape), Some(own)) => {
+                Pace::new(shape, shape.seats[own as usize].rack, word, slot)
+            }
+            _ => Pace {
+                word,
+                held: Span::ZERO,
+            },
+        };
+        let says = word.times(words);
+        let way = Span(config.control_rtt.0 / 2 + held.0);
         let heard = Span(says.0 + way.0);
         let lead = params.lead.unwrap_or_else(|| {
             let work = params.frame_time.times(hosts * u64::from(params.batch));
             Span(work.0 + heard.0)
         });
         // DEVIATES(fastpass artefact): there a lead may be too short for the way to a host, and every slot is lost then.
-        let lead = lead.max(way).min(slot.times(LEAD_SLOTS));
+        let soonest = Span(way.0 + word.0 + params.frame_time.0);
+        let lead = lead.max(soonest).min(slot.times(LEAD_SLOTS));
         let plan = Plan {
             colours: params.ways == Ways::Arbiter,
             order: params.order,
@@ -90,7 +102,8 @@ impl Settings {
                 .filter(|_| shape.is_some())
                 .map(|host| host as usize),
             words: u64::from(encap.wire_max() / encap.wire(0)).max(1),
-            spare: Span((lead + batch).0.saturating_sub(heard.0)).max(slot),
+            word,
+            way,
             shape,
         };
         let shared = match params.clock {

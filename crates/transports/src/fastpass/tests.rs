@@ -195,7 +195,8 @@ fn plan(order: Order, shape: Option<Shape>) -> Plan {
         frame_time: Span::ZERO,
         own: None,
         words: 1,
-        spare: Span::ZERO,
+        word: Span::ZERO,
+        way: Span::ZERO,
     }
 }
 
@@ -208,6 +209,7 @@ fn wants(from: u32, to: u32, flow: u32, frames: u32) -> Request {
         round: 1,
         frames,
         again: false,
+        late: false,
     }
 }
 
@@ -278,29 +280,66 @@ fn a_request_that_is_said_twice_counts_once_and_one_for_nothing_ends_it() {
     assert_eq!(given(&mut arbiter).len(), 3);
 }
 
-/// Slots that are given away while the line is behind would be over before anybody heard of them.
+/// Slots whose words come when they are over are not given away.
 #[test]
-fn an_arbiter_whose_line_is_behind_waits_for_it() {
+fn an_arbiter_whose_line_is_behind_gives_what_is_heard_of_in_time() {
     let shape = clos(2, 4, tier(4, 1), 1, None);
     let mut arbiter = Arbiter::new(Plan {
         own: Some(7),
-        spare: Span::ns(500),
+        word: Span::ns(500),
+        way: Span::ns(1_000),
         ..plan(Order::Fair, Some(shape))
     });
-    arbiter.on_request(Time::ZERO, wants(0, 1, 1, 3));
-    let first = arbiter.due();
-    arbiter.work(first, Span::ns(9_000), false);
-    arbiter.check();
-    assert_eq!(arbiter.given, 0);
-    // A batch is 8 us: the first that begins when no more than 500 ns is left.
-    assert_eq!(arbiter.due(), Time(16_000_000));
-    arbiter.work(arbiter.due(), Span::ns(501), false);
-    assert_eq!((arbiter.given, arbiter.due()), (0, Time(24_000_000)));
+    // Three messages to three hosts: each wants a word of its own. A batch is 8 us, and begins 2 us ahead.
+    for to in 1..4 {
+        arbiter.on_request(Time::ZERO, wants(0, to, to, 8));
+    }
+    let mut work = |behind: u64, held: bool| {
+        let now = arbiter.due();
+        let before = arbiter.given;
+        arbiter.work(now, Span::ns(behind), held);
+        arbiter.check();
+        let mut words = 0;
+        while arbiter.pop(Time::NEVER).is_some() {
+            words += 1;
+        }
+        (now.0 / 1_000_000, arbiter.given - before, words)
+    };
+    // The last slot begins 9 us from now, and its word takes 1.5 us.
+    assert_eq!(work(7_501, false), (0, 0, 0));
+    assert_eq!(work(7_500, false), (8, 1, 1), "the last slot");
     // Nobody knows how long a pause takes.
-    arbiter.work(arbiter.due(), Span::ns(500), true);
-    assert_eq!((arbiter.given, arbiter.due()), (0, Time(32_000_000)));
-    arbiter.work(arbiter.due(), Span::ns(500), false);
-    assert_eq!(arbiter.given, 3);
+    assert_eq!(work(0, true), (16, 0, 0));
+    // A word is for all slots of its message.
+    assert_eq!(work(500, false), (24, 8, 1));
+    assert_eq!(work(0, false), (32, 8, 1), "the third has its turn");
+}
+
+/// Words that are held up somewhere come too late however early they leave the arbiter.
+#[test]
+fn an_arbiter_whose_words_come_too_late_speaks_sooner() {
+    let shape = clos(2, 4, tier(4, 1), 1, None);
+    let mut arbiter = Arbiter::new(Plan {
+        own: Some(7),
+        ..plan(Order::Fair, Some(shape))
+    });
+    let mut round = 0;
+    let mut ahead = |at: u64, late: bool| {
+        round += 1;
+        let mut wants = wants(0, 1, 1, 1);
+        (wants.round, wants.late) = (round, late);
+        arbiter.on_request(Time(at * 1_000_000), wants);
+        let now = arbiter.due();
+        let slot = given(&mut arbiter)[0].0;
+        slot - now.0 / 1_000_000
+    };
+    assert_eq!(
+        [ahead(0, false), ahead(30, true), ahead(60, true)],
+        [2, 4, 8]
+    );
+    // This one may have been told before that.
+    assert_eq!([ahead(80, true), ahead(90, false)], [8, 8]);
+    assert_eq!([ahead(900, false), ahead(1_200, false)], [4, 2]);
 }
 
 /// Requests take the arbiter's own line as frames to it do.
@@ -311,7 +350,6 @@ fn what_an_arbiter_is_asked_leaves_so_much_less_room_for_frames_to_it() {
         let mut arbiter = Arbiter::new(Plan {
             own: Some(7),
             words: 2,
-            spare: Span::ns(500),
             ..plan(Order::Fair, Some(shape.clone()))
         });
         for flow in 0..asked {

@@ -1,0 +1,227 @@
+//! What an arbiter says takes lines, too: its own, and the links of its rack. So a slot whose word would come too late is not
+//! given away, and frames leave room where words go. [ours]
+
+use super::arbiter::Plan;
+use super::shape::Shape;
+use model::HostId;
+use std::collections::{BTreeMap, VecDeque};
+use units::{Span, Time};
+
+/// Requests that it remembers when all is told; what comes on top may get slots twice.
+const TOLD_MAX: usize = 1 << 16;
+
+/// When the words of a batch arrive.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// When all that was said is through where that takes longest.
+    clear: Time,
+    /// When the batch is given away, and for how long nothing of it can leave.
+    now: Time,
+    busy: Span,
+    /// Words of the batch so far, and frames.
+    said: u64,
+    frames: u64,
+    /// How long the arbiter may take for all frames of the batch, so that every word so far comes in time.
+    slack: Span,
+}
+
+impl Words {
+    /// A batch is given away at `now`, where the line of the arbiter takes as long as `behind` for what it has said, and so many
+    /// words are to be said first.
+    pub(super) fn begin(&mut self, now: Time, behind: Span, said: u64) {
+        *self = Self {
+            clear: self.clear,
+            now,
+            busy: behind.max(self.clear.since(now)),
+            said,
+            frames: 0,
+            slack: Span(u64::MAX),
+        };
+    }
+
+    /// How long the arbiter may take, so that one more word comes before `slot` begins.
+    fn slack(&self, plan: &Plan, slot: u64) -> Option<Span> {
+        let begins = Time(slot.saturating_mul(plan.slot.0)).since(self.now);
+        let takes = plan.way.0.saturating_add(plan.word.times(self.said + 1).0);
+        begins.0.checked_sub(takes).map(Span)
+    }
+
+    /// Whether one more frame may have `slot`, with a `new` word or without.
+    pub(super) fn admit(&self, plan: &Plan, slot: u64, new: bool) -> bool {
+        if plan.own.is_none() {
+            return true;
+        }
+        let works = plan.frame_time.times(self.frames + 1).max(self.busy);
+        let own = match new {
+            true => self.slack(plan, slot),
+            false => Some(self.slack),
+        };
+        own.is_some_and(|own| works <= own.min(self.slack))
+    }
+
+    /// It has it.
+    pub(super) fn add(&mut self, plan: &Plan, slot: u64, new: bool) {
+        self.frames += 1;
+        if new {
+            let own = self.slack(plan, slot).unwrap_or_default();
+            self.slack = self.slack.min(own);
+            self.said += 1;
+        }
+    }
+
+    /// When what is asked for again was asked for before the last word was heard, at the latest.
+    pub(super) fn heard(&self, plan: &Plan) -> Time {
+        let ways = if plan.own.is_some() { 2 } else { 0 };
+        self.clear.after(plan.way.times(ways))
+    }
+
+    /// All is said from `done` on.
+    pub(super) fn end(&mut self, plan: &Plan, done: Time) {
+        let leaves = done.max(self.now.after(self.busy));
+        self.clear = leaves.after(plan.word.times(self.said));
+    }
+}
+
+/// Requests whose slots are all told, and until when one that comes was said before its sender heard of them.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    until: BTreeMap<(u32, u32), (u8, Time)>,
+    /// The same in the order of time.
+    order: VecDeque<(Time, (u32, u32))>,
+}
+
+impl Told {
+    /// A request of a host, by its connection: everything that it wanted is told.
+    pub(super) fn add(&mut self, key: (u32, u32), round: u8, until: Time) {
+        if self.order.len() < TOLD_MAX {
+            self.until.insert(key, (round, until));
+            self.order.push_back((until, key));
+        }
+    }
+
+    /// Whether the slots for this one, which came at `came`, are on their way.
+    pub(super) fn is_under_way(&self, key: (u32, u32), round: u8, came: Time) -> bool {
+        let told = self.until.get(&key);
+        told.is_some_and(|&(known, until)| known == round && came < until)
+    }
+
+    /// Whose time is over, it forgets.
+    pub(super) fn forget(&mut self, now: Time) {
+        while let Some(&(until, key)) = self.order.front().filter(|first| first.0 <= now) {
+            self.order.pop_front();
+            if self.until.get(&key).is_some_and(|known| known.1 == until) {
+                self.until.remove(&key);
+            }
+        }
+    }
+}
+
+/// How long words of a host in `rack` take on links to other racks.
+pub(super) struct Pace {
+    /// To be through where that takes longest.
+    pub(super) word: Span,
+    /// Behind a frame that has begun, on a link slower than hosts' lines: longer than a frame may be late by.
+    pub(super) held: Span,
+}
+
+impl Pace {
+    /// If a word takes the host's own line as long as `word`, and a frame as long as `slot`.
+    pub(super) fn new(shape: &Shape, rack: u32, word: Span, slot: Span) -> Self {
+        let own = shape.routes.iter().filter(|((from, _), _)| *from == rack);
+        let links = own.flat_map(|(_, route)| route).map(|&link| {
+            let tier = shape.links[link as usize];
+            (tier.every, tier.each)
+        });
+        let up = shape.up.map(|up| (up.every, up.frames()));
+        let mut pace = Self {
+            word,
+            held: Span::ZERO,
+        };
+        for (every, frames) in links.chain(up) {
+            let slowest = Span((word.0 * u64::from(every)).div_ceil(frames.into()));
+            pace.word = pace.word.max(slowest);
+            if every > 1 {
+                pace.held = pace.held.max(slot.times(every.into()));
+            }
+        }
+        pace
+    }
+}
+
+/// Words that links carry beside frames, and whose room slots have not left out yet.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// From the arbiter's rack to others, and from others to it.
+    out: u64,
+    into: u64,
+    /// By link, where every one is known.
+    links: Vec<u64>,
+}
+
+/// Frames that a slot has no room for.
+pub(super) struct Taken {
+    pub(super) out: u32,
+    pub(super) into: u32,
+}
+
+impl Beside {
+    /// Nothing is wanted: what was said meanwhile takes nothing from frames.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The arbiter says something to `host`.
+    pub(super) fn says(&mut self, plan: &Plan, host: HostId) {
+        if let Some((shape, own, rack)) = racks(plan, host) {
+            self.out += 1;
+            self.on_way(shape, (own, rack));
+        }
+    }
+
+    /// It is asked by `host`.
+    pub(super) fn hears(&mut self, plan: &Plan, host: HostId) {
+        if let Some((shape, own, rack)) = racks(plan, host) {
+            self.into += 1;
+            self.on_way(shape, (rack, own));
+        }
+    }
+
+    fn on_way(&mut self, shape: &Shape, way: (u32, u32)) {
+        self.links.resize(shape.links.len(), 0);
+        for &link in shape.routes.get(&way).into_iter().flatten() {
+            self.links[link as usize] += 1;
+        }
+    }
+
+    /// Takes their room from `slot`: from `links`, and from what leaves and enters the arbiter's rack.
+    pub(super) fn take(&mut self, plan: &Plan, slot: u64, links: &mut [u32]) -> Taken {
+        let mut taken = Taken { out: 0, into: 0 };
+        let Some(shape) = &plan.shape else {
+            return taken;
+        };
+        let frames = |words: &mut u64, every: u32, most: u32| {
+            if !slot.is_multiple_of(every.into()) {
+                return 0;
+            }
+            let frames = (*words / plan.words).min(most.into());
+            *words -= frames * plan.words;
+            u32::try_from(frames).expect("no more than u32::MAX")
+        };
+        for ((words, tier), carried) in self.links.iter_mut().zip(&shape.links).zip(links) {
+            *carried = frames(words, tier.every, tier.each);
+        }
+        if let Some(up) = shape.up {
+            taken.out = frames(&mut self.out, up.every, up.frames());
+            taken.into = frames(&mut self.into, up.every, up.frames());
+        }
+        taken
+    }
+}
+
+/// The racks of the arbiter and of another host, where these are two.
+fn racks(plan: &Plan, host: HostId) -> Option<(&Shape, u32, u32)> {
+    let shape = plan.shape.as_deref()?;
+    let own = shape.seats.get(plan.own?)?.rack;
+    let rack = shape.seats.get(host.0 as usize)?.rack;
+    (own != rack).then_some((shape, own, rack))
+}
