@@ -408,3 +408,81 @@ fn requests_and_data_do_not_pile_up_before_an_arbiter() {
         assert!(longest.is_some_and(|bytes| bytes < 12_000), "{longest:?} B");
     }
 }
+
+fn counted(record: &RunRecord, name: &str) -> u64 {
+    let counters = Summary::of(record).counters;
+    let found = counters.iter().find(|counter| counter.name == name);
+    found.unwrap_or_else(|| panic!("no {name}")).value
+}
+
+/// An arbiter whose words take all of its line gives no slots whose words come when these are over.
+#[test]
+fn messages_as_short_as_a_word_end_whatever_the_arbiter_has_to_say() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 21\nhost_rate = \"1Gbps\"\n[[workload]]\nkind = \"shuffle\"\n\
+                tasks = 2\nsize = \"2000B\"\n[transport]\nkind = \"fastpass\"\n[run]\nuntil = \"50ms\"\n";
+    let record = run(text, &[]);
+    assert_eq!(record.status, Status::Complete);
+    let (late, given) = (
+        counted(&record, "slots_late"),
+        counted(&record, "slots_given"),
+    );
+    assert!(late * 20 < given, "{late} of {given} slots were late");
+}
+
+/// Links slower than hosts carry words beside frames, and each waits for the other.
+#[test]
+fn no_queue_grows_where_an_arbiter_speaks_over_a_slow_link() {
+    for topology in [
+        "kind = \"dumbbell\"\npairs = 2\nhost_rate = \"100Gbps\"\nbottleneck_rate = \"1Gbps\"",
+        "kind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 4\nhost_rate = \"100Gbps\"\n\
+         uplink_rate = \"10Gbps\"",
+    ] {
+        let text = format!(
+            "[topology]\n{topology}\n[[workload]]\nkind = \"all-to-all\"\nsize = \"300KB\"\n[transport]\n\
+             kind = \"fastpass\"\n"
+        );
+        let record = run(&text, &[]);
+        let longest = record.ports.iter().map(|port| port.queue_max).max();
+        let late = counted(&record, "slots_late");
+        assert_eq!(
+            (record.status, data_dropped(&record)),
+            (Status::Complete, 0)
+        );
+        assert!(longest.is_some_and(|bytes| bytes < 12_000), "{longest:?} B");
+        assert!(late * 50 < counted(&record, "slots_given"), "{late} late");
+    }
+}
+
+/// Words that are held up come late however soon the arbiter's line is free.
+#[test]
+fn an_arbiter_learns_how_long_its_words_take() {
+    let text = "[topology]\nkind = \"fat-tree\"\nk = 4\n[workload]\nkind = \"permutation\"\nsize = \"20KB\"\n\
+                [transport]\nkind = \"fastpass\"\n[switch]\nbalance = \"packet\"\n[[faults]]\nkind = \"reorder\"\n\
+                link = \"tor* <-> agg*\"\nchance = 1.0\nby = \"100us\"\n";
+    let record = run(text, &[]);
+    let last = record.flows.iter().filter_map(|flow| flow.end).max();
+    assert_eq!(record.status, Status::Complete);
+    assert!(
+        last.is_some_and(|end| end < Time(10_000_000_000)),
+        "{last:?}"
+    );
+}
+
+/// Where packets overtake each other a STOP may come behind the request that left after it.
+#[test]
+fn a_stop_that_a_request_has_overtaken_stops_nothing() {
+    let text = "[topology]\nkind = \"fat-tree\"\nk = 4\n[workload]\nkind = \"all-to-all\"\nsize = \"64KB\"\n\
+                [transport]\nkind = \"expresspass+aeolus\"\n[switch]\nbalance = \"packet\"\n";
+    let small = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n[workload]\n\
+                 kind = \"all-to-all\"\nsize = \"64KB\"\n[transport]\nkind = \"expresspass\"\n[switch]\n\
+                 balance = \"packet\"\n";
+    for (text, seed) in [(text, 1), (small, 7)] {
+        let record = run(text, &[&format!("run.seed={seed}")]);
+        let last = record.flows.iter().filter_map(|flow| flow.end).max();
+        assert_eq!(record.status, Status::Complete);
+        assert!(
+            last.is_some_and(|end| end < Time(20_000_000_000)),
+            "{last:?}"
+        );
+    }
+}

@@ -11,7 +11,7 @@ use super::early::FirstRtt;
 use super::expected::Expected;
 use super::feedback::Tally;
 use super::header::{
-    self, BLANKS_MODULUS, Credit, Data, Heard, Nack, Request, Stop, StopAck, StopReason,
+    self, BLANKS_MODULUS, Credit, Data, Heard, Nack, Request, Stop, StopAck, StopReason, is_later,
 };
 use super::sender::Fate;
 use super::settings::Settings;
@@ -51,6 +51,8 @@ pub(super) struct Receiver {
     given: u64,
     /// Position of the latest request.
     asked: u64,
+    /// Its number; none before the first has come.
+    request: Option<u8>,
     /// Until then a gap that was reported is not reported again.
     nack_again: Option<Time>,
     /// When the sender was last told of all gaps.
@@ -111,6 +113,7 @@ impl Receiver {
             acked: 0,
             given: 0,
             asked: 0,
+            request: None,
             nack_again: None,
             swept_at: None,
             heard: 0,
@@ -164,6 +167,13 @@ impl Receiver {
 
     pub(super) fn is_quiet(&self) -> bool {
         matches!(self.phase, Phase::Quiet { .. })
+    }
+
+    /// A request has come, on whatever way: see [`Receiver::on_request`].
+    pub(super) fn note_request(&mut self, number: u8) {
+        if self.request.is_none_or(|last| is_later(number, last)) {
+            self.request = Some(number);
+        }
     }
 
     /// The sender wants credits.
@@ -618,7 +628,10 @@ impl Receiver {
             return self.on_gone(cx, host, flows);
         }
         // A sender asks because it has something beyond: this STOP is older than that request.
-        let stale = end < self.next() || (end <= self.asked && self.is_crediting());
+        let crossed = self
+            .request
+            .is_some_and(|request| is_later(request, stop.request));
+        let stale = end < self.next() || ((crossed || end <= self.asked) && self.is_crediting());
         if stale {
             host.totals.duplicates += 1;
             return Fate::Keep;

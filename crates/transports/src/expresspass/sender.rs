@@ -6,7 +6,7 @@
 //! (`outgoing`). [xpass s3, and xpass.cc of its artefact]
 
 use super::early::{Early, FirstRtt};
-use super::header::{CROWD_MAX, Data, PACKETS_MAX, Request, Stop, StopReason};
+use super::header::{CROWD_MAX, Data, PACKETS_MAX, Request, Stop, StopReason, next_request};
 use super::outgoing::{NoFrame, Outgoing};
 use super::params::EarlyStop;
 use super::{Host, PRIORITY};
@@ -35,6 +35,8 @@ pub(super) struct Sender {
     /// From a request to its first credit.
     rtt: Option<Span>,
     pub(super) outgoing: Outgoing,
+    /// Number of the last request.
+    requests: u8,
     /// Set where data leaves before the first credit.
     pub(super) early: Option<Box<Early>>,
 }
@@ -90,6 +92,7 @@ impl Sender {
             phase: Phase::Idle,
             rtt: None,
             outgoing: Outgoing::default(),
+            requests: 0,
             early: (first_rtt != FirstRtt::Silent).then(Box::default),
         }
     }
@@ -659,10 +662,12 @@ impl Sender {
         let frames = (self.outgoing.frames_left(encap) + owed).max(1);
         host.counts.requests += 1;
         let unasked = self.unasked(encap, frames);
+        self.requests = next_request(self.requests);
         let request = Request {
             next: position,
             unasked,
             packets: u32::try_from(frames).map_or(PACKETS_MAX, |frames| frames.min(PACKETS_MAX)),
+            number: self.requests,
             crowd: crowd(host),
             exchange: self.exchange,
             one_shot: self.one_shot,
@@ -683,6 +688,7 @@ impl Sender {
         let (end, size) = (self.outgoing.end(), host.settings.encap.frame_min);
         let stop = Stop {
             answered: self.early.as_ref().map_or(0, |early| early.answered()),
+            request: self.requests,
             ..Stop::new(end, reason, self.one_shot)
         };
         host.nic.push(stop.packet(self.peer, self.conn, size));
