@@ -5,6 +5,7 @@
 //! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
 //! turns what that tells into the rows of a `RunRecord`, beside the time of each message in an idle network (`ideal`).
 
+use crate::check::Load;
 use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
@@ -29,7 +30,7 @@ use results::{
 };
 use sim::{Fault, MakeControl, MakeEndpoint, Outcome, Probes, Setup, Tally};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use switching::{Holder, Peak};
 use topology::{LinkId, NodeId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
@@ -76,6 +77,8 @@ pub struct Assembled {
     pub title: String,
     /// What the user should know before trusting the numbers.
     pub warnings: Vec<String>,
+    /// What its messages add up to: found when it is asked for, and once.
+    pub(crate) load: OnceLock<Load>,
 }
 
 /// A [`sim::MakeControl`] that threads may share.
@@ -287,6 +290,7 @@ impl Scenario {
             base_rtt,
             control_rtt,
             probes,
+            load: OnceLock::new(),
         })
     }
 }

@@ -165,17 +165,22 @@ impl Assembled {
 
     /// Packets over links that a run takes, about: what data and its answers cross, and credits in vain.
     pub fn hops(&self) -> u64 {
-        Load::of(self).hops
+        self.load().hops
     }
 
     /// Seconds that a run takes on one thread of a machine like ours, about.
     pub fn seconds(&self) -> f64 {
-        self.seconds_of(&Load::of(self))
+        self.seconds_of(self.load())
     }
 
     /// Memory that a run takes, about.
     pub fn need(&self) -> Bytes {
-        self.memory(&Load::of(self))
+        self.memory(self.load())
+    }
+
+    /// What its messages add up to.
+    fn load(&self) -> &Load {
+        self.load.get_or_init(|| Load::of(self))
     }
 
     /// What ports do, by rate: hosts' ports are the transport's own.
@@ -325,7 +330,7 @@ impl Assembled {
     }
 
     fn traffic_figures(&self) -> Vec<Figure> {
-        let load = Load::of(self);
+        let load = self.load();
         let mut figures = vec![
             figure("messages", human::count(self.traffic.messages.len() as u64)),
             figure("bytes", load.bytes()),
@@ -354,7 +359,7 @@ impl Assembled {
             "packet-hops",
             format!("about {}", human::count(load.hops)),
         ));
-        let seconds = self.seconds_of(&load);
+        let seconds = self.seconds_of(load);
         figures.push(figure(
             "time to run",
             if seconds < 0.01 {
@@ -365,7 +370,7 @@ impl Assembled {
         ));
         figures.push(figure(
             "memory",
-            format!("about {}", human::bytes(self.memory(&load))),
+            format!("about {}", human::bytes(self.memory(load))),
         ));
         figures
     }
@@ -469,7 +474,7 @@ pub(crate) struct Way {
 
 /// What the messages add up to.
 #[derive(Clone, Default)]
-struct Load {
+pub(crate) struct Load {
     /// Of messages; of those without an end, what their line can carry.
     asked: u64,
     /// Of it, what lines can carry before the run ends.

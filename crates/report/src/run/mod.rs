@@ -23,6 +23,7 @@ const SCENARIO_MAX: usize = 150_000;
 /// The report as HTML.
 pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String {
     let mut sections: Vec<Section> = Vec::new();
+    let sampled = run.port_series.by_link();
     sections.extend(groups::section(run, summary));
     // After the curves of messages, which are what the first screen is about.
     let before_motion = sections.len() + 2;
@@ -30,7 +31,7 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
     sections.extend(messages::by_size(run, summary));
     sections.extend(messages::rates(run));
     sections.extend(messages::outstanding(run));
-    sections.extend(network::over_time(run));
+    sections.extend(network::over_time(run, &sampled));
     sections.extend(network::drops(run, summary));
     sections.extend(network::credits(summary));
     sections.extend(messages::slowest(run, summary));
@@ -38,7 +39,7 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
     sections.extend(pauses::section(run));
     sections.extend(messages::stuck(run));
     sections.push(network::links(run, summary));
-    let moving = motion::section(run).map(|(section, data)| {
+    let moving = motion::section(run, &sampled).map(|(section, data)| {
         sections.insert(sections.len().min(before_motion), section);
         data
     });
