@@ -75,10 +75,11 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
-    let run = match load(&args.scenario, global, &global.sets).and_then(Scenario::assemble) {
+    let mut run = match load(&args.scenario, global, &global.sets).and_then(Scenario::assemble) {
         Ok(run) => run,
         Err(errors) => return screen.wrong(&errors),
     };
+    run.look_ahead();
     let cases = cmd_compare::readable_cases(&args.scenario, &run.scenario, global);
     if let Err(refusal) = cases {
         return refusal.show(screen);

@@ -313,6 +313,29 @@ impl Assembled {
         Some(bounds.into_iter().map(|port| port.bytes).collect())
     }
 
+    /// Where credited data may need more than a port's buffer holds.
+    pub fn bound_warning(&self) -> Option<String> {
+        if self.scenario.switch.shared_buffer.is_some() {
+            return None;
+        }
+        let bounds = self.queue_bounds()?;
+        let links = self.topology.links.iter().zip(&self.ports).zip(bounds);
+        let beyond =
+            |&((link, port), bound): &((&topology::Link, &std::sync::Arc<PortSpec>), Bytes)| {
+                self.topology.node(link.from).tier > 0 && bound > port.buffer
+            };
+        let ((link, port), bound) = links.filter(beyond).max_by_key(|&(_, bound)| bound)?;
+        let name = |id| &self.topology.node(id).name;
+        Some(format!(
+            "credited data may need {} at {} -> {}, whose buffer holds {}: it may be lost there; set switch.buffer = \"{}\" or more",
+            human::bytes(bound),
+            name(link.from),
+            name(link.to),
+            human::bytes(port.buffer),
+            human::bytes(bound).replace(' ', ""),
+        ))
+    }
+
     /// The port of `link`.
     fn line(&self, link: usize) -> Option<bound::Line> {
         let (here, back) = (self.topology.links[link], self.topology.links[link ^ 1]);
@@ -405,20 +428,26 @@ impl Assembled {
     /// Looks at single ports, and samples of them that are kept.
     fn samples(&self, load: &Load) -> (u64, u64) {
         let every = self.probes.every.unwrap_or_default();
+        let sampled = self.sampled();
+        let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
+        let passed = sampled.iter().map(|link| load.seen[link.index()]);
+        let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
+        let kept = load.news.unwrap_or(kept);
+        (moments.saturating_mul(sampled.len() as u64), kept)
+    }
+
+    /// The links whose ports are sampled.
+    pub(crate) fn sampled(&self) -> Vec<LinkId> {
         let of_switches =
             |link: &LinkId| self.topology.node(self.topology.link(*link).from).tier > 0;
-        let sampled: Vec<LinkId> = match &self.probes.links[..] {
+        match &self.probes.links[..] {
             [] => (0..)
                 .map(LinkId)
                 .take(self.topology.links.len())
                 .filter(of_switches)
                 .collect(),
             chosen => chosen.to_vec(),
-        };
-        let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
-        let passed = sampled.iter().map(|link| load.seen[link.index()]);
-        let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
-        (moments.saturating_mul(sampled.len() as u64), kept)
+        }
     }
 
     /// Seconds that the run takes, with its set-up and its tables.
@@ -439,7 +468,7 @@ impl Assembled {
     }
 
     /// Memory that the run takes.
-    fn memory(&self, load: &Load) -> Bytes {
+    pub(crate) fn memory(&self, load: &Load) -> Bytes {
         let ends = self.traffic.conns.iter().flat_map(|conn| [conn.a, conn.b]);
         let need = Need {
             hosts: self.topology.hosts.into(),
@@ -483,7 +512,7 @@ pub(crate) struct Load {
     /// Wire bytes that cross an uplink.
     crossing: u64,
     /// What every message takes alone, times links, as far as lines have time for it; and credits in vain.
-    hops: u64,
+    pub(crate) hops: u64,
     /// Credits that hosts make and drop.
     refused: f64,
     /// Samples that say something new, by link.
@@ -494,7 +523,9 @@ pub(crate) struct Load {
     span: Span,
     /// From the beginning of the run to the moment at which every message could be there, and every line could have
     /// carried what wants to pass it.
-    lasts: Span,
+    pub(crate) lasts: Span,
+    /// Samples of ports that are kept, where a beginning of the run told.
+    pub(crate) news: Option<u64>,
 }
 
 impl Load {
@@ -507,7 +538,7 @@ impl Load {
         clippy::too_many_lines,
         reason = "one look at each message, and then at each again"
     )]
-    fn of(run: &Assembled) -> Self {
+    pub(crate) fn of(run: &Assembled) -> Self {
         let mut load = Self {
             seen: vec![0; run.topology.links.len()],
             ..Self::default()

@@ -5,6 +5,7 @@
 //! and column. [`fields::TABLES`] describes every key once; parser, schema, reference and
 //! `explain` all read it.
 
+mod ahead;
 mod assemble;
 mod base;
 mod beside;
