@@ -5,6 +5,7 @@ use crate::cmd_run::{self, Done, default_folder, execute, load};
 use crate::exit;
 use crate::find_load;
 use crate::progress::{catch_interrupts, interrupted};
+use crate::room::Room;
 use crate::screen::Screen;
 use experiments::sweep::{self, Axis, Point};
 use results::{ClaimError, Output, RunFolder, Summary, Verdict};
@@ -470,13 +471,14 @@ pub(crate) fn run_all(
     let slots: Vec<Mutex<Outcome>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let bar = screen.count_bar(once.len() as u64);
+    let room = Room::new(global.memory_limit);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while !interrupted() {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&i) = once.get(n) else { break };
-                    let outcome = one(&jobs[i], args.again, screen);
+                    let outcome = one(&jobs[i], args.again, &room, screen);
                     if let Ok(mut slot) = slots[i].lock() {
                         *slot = outcome;
                     }
@@ -502,7 +504,7 @@ pub(crate) fn run_all(
 }
 
 /// `None` where the user interrupted before it began.
-fn one(job: &Job, again: bool, screen: &Screen) -> Outcome {
+fn one(job: &Job, again: bool, room: &Room, screen: &Screen) -> Outcome {
     let scenario = job.scenario.lock().map_or(None, |mut slot| slot.take());
     let scenario = scenario.expect("each job is taken once");
     let there = |again| {
@@ -526,7 +528,7 @@ fn one(job: &Job, again: bool, screen: &Screen) -> Outcome {
         None => {}
         done => return done,
     }
-    Some(make(scenario, job, &folder))
+    Some(make(scenario, job, &folder, room))
 }
 
 /// The folder, and whether another process had it until now; `None` after an interruption.
@@ -549,12 +551,14 @@ fn claim(dir: &Path, screen: &Screen) -> Result<Option<(RunFolder, bool)>, Refus
     Ok(None)
 }
 
-fn make(scenario: Scenario, job: &Job, folder: &RunFolder) -> Result<Done, Refusal> {
+fn make(scenario: Scenario, job: &Job, folder: &RunFolder, room: &Room) -> Result<Done, Refusal> {
     let output = Output {
         hpcc_fct: scenario.output.hpcc,
         ..Output::default()
     };
+    let mut part = room.before(&scenario);
     let assembled = scenario.assemble()?;
+    part.settle(&assembled);
     let silent = Screen::silent();
     let done = execute(&assembled, 1, &job.command, folder, output, None, &silent)?;
     if interrupted() {

@@ -27,6 +27,7 @@ mod complete;
 mod find_load;
 mod kept;
 mod progress;
+mod room;
 mod screen;
 
 pub use cmd_report::table;
