@@ -332,7 +332,7 @@ mod tests {
             let series = series(&samples(seed));
             let mut told = Vec::new();
             series.each_stretch(|link, during, row| {
-                told.push((link, during.start, during.end, *row))
+                told.push((link, during.start, during.end, *row));
             });
             let links = series.by_link();
             let all = links.iter().flat_map(|of| {
