@@ -22,6 +22,7 @@ use crate::traffic;
 use crate::typed::Settings;
 use crate::warnings;
 use crate::why::Traced;
+use crate::words;
 use model::intent::{CreditSpec, PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
@@ -158,6 +159,7 @@ impl Scenario {
             need.fits(&source.section, limit)?;
         }
         let mut topology = spec.build().map_err(|e| at_topology(e.0))?;
+        errors.extend(words::unreadable(&topology).map(&at_topology));
         network::uneven(&self.topology, self.run.seed, &mut topology)?;
         let longest = topology.links.iter().map(|link| link.delay).max();
         network::countable(&self.topology, size, longest.unwrap_or(Span::ZERO))?;
@@ -239,7 +241,7 @@ impl Scenario {
         let legacy = Legacy::of(&self).expect("asked for every port");
         let title = match &self.title {
             Some(title) => title.clone(),
-            None => crate::words::title(&self, &traffic, &topology),
+            None => words::title(&self, &traffic, &topology),
         };
         let controls = Controls::new(&self, encap, &ports);
         if let Some(controls) = &controls {
