@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use units::Bytes;
 
 /// One run of the comparison: checked, not yet begun.
 pub(crate) struct Job {
@@ -359,7 +360,11 @@ fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>,
     Ok(file.cases.iter().map(axis).collect())
 }
 
-/// Refuses what a comparison of the file's cases would: every combination of them is read, and none is built.
+/// Combinations of cases that `check` builds, and memory that one of them may take for that: the others are read. [ours]
+const BUILT_MAX: usize = 64;
+const BUILT_OF: Bytes = Bytes(256 << 20);
+
+/// Refuses what a comparison of the file's cases would: every combination of them is read, and of these the first are built.
 pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Result<(), Refusal> {
     if file.cases.is_empty() {
         return Ok(()); // a scenario may come through a pipe, and be read once
@@ -370,12 +375,22 @@ pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Re
     }
     let alone: Vec<&[Axis]> = axes.iter().map(std::slice::from_ref).collect();
     // What is wrong with a case alone is not blamed on those that it is combined with.
-    for axes in [alone, vec![axes.as_slice()]] {
+    let mut builds = 0;
+    for (axes, whole) in [(alone, false), (vec![axes.as_slice()], true)] {
         let (mut known, mut errors) = (BTreeSet::new(), Vec::new());
         for axes in axes {
             for point in sweep::points(axes, &[0]).map_err(Refusal::Sweep)? {
                 let sets = [point.sets.as_slice(), &global.sets].concat();
-                let Err(found) = load(name, global, &sets) else {
+                let found = load(name, global, &sets).and_then(|scenario| {
+                    builds += usize::from(whole);
+                    let builds = whole && builds <= BUILT_MAX && scenario.need() <= BUILT_OF;
+                    if builds {
+                        scenario.assemble().map(drop)
+                    } else {
+                        Ok(())
+                    }
+                });
+                let Err(found) = found else {
                     continue;
                 };
                 let settings = point.settings.iter();
