@@ -15,6 +15,7 @@ use results::Verdict;
 use results::human;
 use results::stats::{Dist, Figure};
 use results::{RunRecord, Status};
+use std::borrow::Cow;
 use units::{Bytes, Rate, Span, Time};
 
 /// The page cuts the resolved scenario here; `resolved.toml` has the whole.
@@ -22,9 +23,11 @@ const SCENARIO_MAX: usize = 150_000;
 
 /// The report as HTML.
 pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String {
+    let (tags, short) = (summary.tags.len(), on_page(summary));
+    let summary = &*short;
     let mut sections: Vec<Section> = Vec::new();
     let sampled = run.port_series.by_link();
-    sections.extend(groups::section(run, summary));
+    sections.extend(groups::section(run, summary, tags));
     // After the curves of messages, which are what the first screen is about.
     let before_motion = sections.len() + 2;
     sections.extend(messages::completion(run, summary));
@@ -69,6 +72,17 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
         moving,
     }
     .render(&results::files::to_json(summary))
+}
+
+/// The summary without the tags of which the page has no rows.
+fn on_page(summary: &Summary) -> Cow<'_, Summary> {
+    if summary.tags.len() <= groups::TAGS_MAX {
+        return Cow::Borrowed(summary);
+    }
+    let mut short = summary.clone();
+    let told = results::telling(&summary.tags).into_iter();
+    short.tags = told.take(groups::TAGS_MAX).cloned().collect();
+    Cow::Owned(short)
 }
 
 /// Where the time of the messages that `run.why` explains went, as a page of its own.
