@@ -5,6 +5,7 @@ use crate::cmd_run::{self, Done, default_folder, execute, load};
 use crate::exit;
 use crate::find_load;
 use crate::progress::{catch_interrupts, interrupted};
+use crate::room::Room;
 use crate::screen::Screen;
 use experiments::sweep::{self, Axis, Point};
 use results::{ClaimError, Output, RunFolder, Summary, Verdict};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use units::Bytes;
 
 /// One run of the comparison: checked, not yet begun.
 pub(crate) struct Job {
@@ -358,7 +360,11 @@ fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>,
     Ok(file.cases.iter().map(axis).collect())
 }
 
-/// Refuses what a comparison of the file's cases would: every combination of them is read, and none is built.
+/// Combinations of cases that `check` builds, and memory that one of them may take for that: the others are read. [ours]
+const BUILT_MAX: usize = 64;
+const BUILT_OF: Bytes = Bytes(256 << 20);
+
+/// Refuses what a comparison of the file's cases would: every combination of them is read, and of these the first are built.
 pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Result<(), Refusal> {
     if file.cases.is_empty() {
         return Ok(()); // a scenario may come through a pipe, and be read once
@@ -369,12 +375,22 @@ pub(crate) fn readable_cases(name: &str, file: &Scenario, global: &Global) -> Re
     }
     let alone: Vec<&[Axis]> = axes.iter().map(std::slice::from_ref).collect();
     // What is wrong with a case alone is not blamed on those that it is combined with.
-    for axes in [alone, vec![axes.as_slice()]] {
+    let mut builds = 0;
+    for (axes, whole) in [(alone, false), (vec![axes.as_slice()], true)] {
         let (mut known, mut errors) = (BTreeSet::new(), Vec::new());
         for axes in axes {
             for point in sweep::points(axes, &[0]).map_err(Refusal::Sweep)? {
                 let sets = [point.sets.as_slice(), &global.sets].concat();
-                let Err(found) = load(name, global, &sets) else {
+                let found = load(name, global, &sets).and_then(|scenario| {
+                    builds += usize::from(whole);
+                    let builds = whole && builds <= BUILT_MAX && scenario.need() <= BUILT_OF;
+                    if builds {
+                        scenario.assemble().map(drop)
+                    } else {
+                        Ok(())
+                    }
+                });
+                let Err(found) = found else {
                     continue;
                 };
                 let settings = point.settings.iter();
@@ -470,13 +486,14 @@ pub(crate) fn run_all(
     let slots: Vec<Mutex<Outcome>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let bar = screen.count_bar(once.len() as u64);
+    let room = Room::new(global.memory_limit);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while !interrupted() {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&i) = once.get(n) else { break };
-                    let outcome = one(&jobs[i], args.again, screen);
+                    let outcome = one(&jobs[i], args.again, &room, screen);
                     if let Ok(mut slot) = slots[i].lock() {
                         *slot = outcome;
                     }
@@ -502,7 +519,7 @@ pub(crate) fn run_all(
 }
 
 /// `None` where the user interrupted before it began.
-fn one(job: &Job, again: bool, screen: &Screen) -> Outcome {
+fn one(job: &Job, again: bool, room: &Room, screen: &Screen) -> Outcome {
     let scenario = job.scenario.lock().map_or(None, |mut slot| slot.take());
     let scenario = scenario.expect("each job is taken once");
     let there = |again| {
@@ -526,7 +543,7 @@ fn one(job: &Job, again: bool, screen: &Screen) -> Outcome {
         None => {}
         done => return done,
     }
-    Some(make(scenario, job, &folder))
+    Some(make(scenario, job, &folder, room))
 }
 
 /// The folder, and whether another process had it until now; `None` after an interruption.
@@ -549,12 +566,14 @@ fn claim(dir: &Path, screen: &Screen) -> Result<Option<(RunFolder, bool)>, Refus
     Ok(None)
 }
 
-fn make(scenario: Scenario, job: &Job, folder: &RunFolder) -> Result<Done, Refusal> {
+fn make(scenario: Scenario, job: &Job, folder: &RunFolder, room: &Room) -> Result<Done, Refusal> {
     let output = Output {
         hpcc_fct: scenario.output.hpcc,
         ..Output::default()
     };
+    let mut part = room.before(&scenario);
     let assembled = scenario.assemble()?;
+    part.settle(&assembled);
     let silent = Screen::silent();
     let done = execute(&assembled, 1, &job.command, folder, output, None, &silent)?;
     if interrupted() {

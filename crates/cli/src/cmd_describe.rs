@@ -46,7 +46,9 @@ pub(crate) fn list(args: &ListArgs, global: &Global, screen: &Screen) -> i32 {
         let width = items.iter().map(|i| i.name.len()).max().unwrap_or(0);
         let _ = writeln!(out, "{}", title(kind));
         for item in items {
-            let _ = writeln!(out, "  {:<width$}  {}", item.name, item.summary);
+            let name = format!("  {:<width$}  ", item.name);
+            out += &beside(&name, &item.summary, screen.style.width);
+            out.push('\n');
         }
     }
     screen.print(&out);

@@ -113,10 +113,11 @@ fn list(args: &ReproduceArgs, screen: &Screen) -> i32 {
     };
     screen.print(&text);
     if !args.list {
-        screen.print(&format!(
-            "\nNothing was run. tidegate reproduce NAME runs one of them again, --quick a part of it, \
-             {ALL} all of them;\n--dry-run says what that costs.\n"
-        ));
+        let said = format!(
+            "Nothing was run. tidegate reproduce NAME runs one of them again, --quick a part of it, \
+             {ALL} all of them; --dry-run says what that costs."
+        );
+        screen.print(&format!("\n{}\n", beside("", &said, screen.style.width)));
     }
     exit::OK
 }
@@ -374,7 +375,7 @@ fn chosen(names: &[String]) -> Result<Vec<(Experiment, Option<String>)>, String>
 }
 
 /// Published claims by name, each with the experiments that have rows on it.
-fn claims() -> Result<Vec<(String, &'static Experiment)>, String> {
+pub(crate) fn claims() -> Result<Vec<(String, &'static Experiment)>, String> {
     let mut claims = Vec::new();
     for experiment in EXPERIMENTS {
         let expected = experiment.expected()?;
@@ -433,7 +434,12 @@ fn listed(markdown: bool, width: usize) -> Result<String, String> {
     let longest = claims.iter().map(|(claim, _)| claim.len()).max();
     let widest = longest.unwrap_or(0);
     for (claim, experiment) in &claims {
-        let _ = writeln!(text, "{claim:<widest$}  {}", experiment.name);
+        text += &beside(
+            &format!("{claim:<widest$}  "),
+            experiment.name.as_ref(),
+            width,
+        );
+        text.push('\n');
     }
     Ok(text)
 }

@@ -6,7 +6,7 @@ use crate::cmd_live::{self, Live};
 use crate::exit;
 use crate::progress::{Viewer, catch_interrupts, clock};
 use crate::screen::Screen;
-use results::{FlowWriter, Meta, Output, RunFolder, Summary, Verdict};
+use results::{FlowWriter, Meta, Output, RunFolder, Summary, Verdict, beside};
 use scenario::{Assembled, Errors, Request, Scenario};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -75,10 +75,11 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
-    let run = match load(&args.scenario, global, &global.sets).and_then(Scenario::assemble) {
+    let mut run = match load(&args.scenario, global, &global.sets).and_then(Scenario::assemble) {
         Ok(run) => run,
         Err(errors) => return screen.wrong(&errors),
     };
+    run.look_ahead();
     let cases = cmd_compare::readable_cases(&args.scenario, &run.scenario, global);
     if let Err(refusal) = cases {
         return refusal.show(screen);
@@ -89,7 +90,10 @@ pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i3
 
 /// What to know before a run, which may never end.
 fn warnings(run: &Assembled) -> Vec<String> {
-    run.warnings.iter().cloned().chain(run.may_stop()).collect()
+    let said = run.warnings.iter().cloned();
+    said.chain(run.bound_warning())
+        .chain(run.may_stop())
+        .collect()
 }
 
 /// What follows from a scenario, as a document.
@@ -121,10 +125,13 @@ fn describe(run: &Assembled, global: &Global, screen: &Screen) {
         .max()
         .unwrap_or(0);
     for figure in figures {
-        let _ = writeln!(out, "   {:<width$}  {}", figure.name, figure.value);
+        let name = format!("   {:<width$}  ", figure.name);
+        out += &beside(&name, &figure.value, screen.style.width);
+        out.push('\n');
     }
     for warning in warnings(run) {
-        let _ = writeln!(out, " warning: {warning}");
+        out += &beside(" warning: ", &warning, screen.style.width);
+        out.push('\n');
     }
     screen.say(&out);
     screen.detail(&run.scenario.resolved_toml());

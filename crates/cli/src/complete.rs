@@ -220,7 +220,8 @@ fn values(arg: &Arg, current: &str, global: &Global) -> Vec<Word> {
         ),
         "sets" => settings(current, global),
         "key" => keys(global).into_iter().map(|key| word(key, "")).collect(),
-        "names" => with(experiments(), paths(current, &[])),
+        "names" => with(with(experiments(), claims()), paths(current, &[])),
+        "transport" => transports(global),
         "transports" => listed(current, &transports(global)),
         "cases" => crate::bench_cases::CASES
             .iter()
@@ -252,6 +253,18 @@ fn experiments() -> Vec<Word> {
     let all = experiments::EXPERIMENTS.iter();
     let all = all.map(|one| word(one.name.to_string(), title(one).unwrap_or_default()));
     all.chain([word("all", "every experiment")]).collect()
+}
+
+/// Published claims, each with where it is measured.
+fn claims() -> Vec<Word> {
+    let all = crate::cmd_reproduce::claims()
+        .unwrap_or_default()
+        .into_iter();
+    let mut words: Vec<Word> = all
+        .map(|(claim, of)| word(claim, format!("a claim, in {}", of.name)))
+        .collect();
+    words.dedup_by(|a, b| a.text == b.text);
+    words
 }
 
 /// The same words after what stands before the last comma or bracket.

@@ -27,6 +27,7 @@ mod complete;
 mod find_load;
 mod kept;
 mod progress;
+mod room;
 mod screen;
 
 pub use cmd_report::table;
@@ -36,7 +37,7 @@ use args::{Cli, Command, Global};
 use clap::Parser;
 use screen::Screen;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -99,6 +100,12 @@ pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) ->
     let mut cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
+            let text = error.render().to_string();
+            let shown = scenario::ends_of(&text);
+            if error.use_stderr() && shown != text {
+                let _ = writeln!(io::stderr(), "{shown}");
+                return exit::USAGE;
+            }
             let printed = error.print();
             if error.use_stderr() {
                 return exit::USAGE;

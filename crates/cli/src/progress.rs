@@ -82,6 +82,9 @@ pub(crate) fn date() -> SystemTime {
     SystemTime::now()
 }
 
+/// Completions are written for whoever kills the run before its end, and a run that is over sooner writes all of them by itself.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
 /// Between two looks at the clock.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -91,6 +94,9 @@ pub(crate) struct Viewer {
     began: Instant,
     shown: Instant,
     flows: Option<FlowWriter>,
+    /// Completions that are to be written, and when others were.
+    rows: Vec<FlowRow>,
+    told: Instant,
     /// The first file that could not be written; the run goes on.
     pub(crate) failed: Option<FileError>,
 }
@@ -110,6 +116,8 @@ impl Viewer {
             began: now,
             shown: now,
             flows,
+            rows: Vec::new(),
+            told: now,
             failed: None,
         }
     }
@@ -176,11 +184,19 @@ impl Watch for Viewer {
     }
 
     fn completed(&mut self, rows: &[FlowRow], names: Names<'_>) {
-        if let Some(writer) = &mut self.flows
-            && let Err(error) = writer.append(rows, names)
-        {
+        let Some(writer) = &mut self.flows else {
+            return;
+        };
+        self.rows.extend_from_slice(rows);
+        let now = clock();
+        if now.duration_since(self.told) < TELL_EVERY {
+            return;
+        }
+        self.told = now;
+        if let Err(error) = writer.append(&self.rows, names) {
             self.failed.get_or_insert(error);
             self.flows = None;
         }
+        self.rows.clear();
     }
 }

@@ -4,7 +4,7 @@ use crate::args::Global;
 use crate::exit;
 use indicatif::{ProgressBar, ProgressStyle};
 use results::Style;
-use scenario::Errors;
+use scenario::{Errors, ends_of};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -122,7 +122,7 @@ impl Screen {
     /// A warning on standard error, unless --quiet.
     pub(crate) fn warn(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(io::stderr(), "warning: {text}");
+            let _ = writeln!(io::stderr(), "warning: {}", ends_of(text));
         }
     }
 
@@ -135,7 +135,7 @@ impl Screen {
     /// An error without a place; returns `code`.
     #[allow(clippy::unused_self, reason = "every output goes through the screen")]
     pub(crate) fn fail(&self, code: i32, text: &str) -> i32 {
-        let _ = writeln!(io::stderr(), "error: {text}");
+        let _ = writeln!(io::stderr(), "error: {}", ends_of(text));
         code
     }
 }

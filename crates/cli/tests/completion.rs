@@ -68,6 +68,8 @@ fn bash_completes_names_of_scenarios_keys_values_and_experiments() {
         ["flow", "flowlet"]
     );
     assert_eq!(found("tidegate reproduce aeolus-fig9"), ["aeolus-fig9"]);
+    assert_eq!(found("tidegate reproduce claims-buf"), ["claims-buffer-8"]);
+    assert_eq!(found("tidegate wire bench --transport dct"), ["dctcp"]);
     assert_eq!(found("tidegate list exp"), ["experiments"]);
     assert_eq!(found("tidegate wire be"), ["bench"]);
     assert_eq!(found("tidegate run incast --dry"), ["--dry-run"]);

@@ -234,14 +234,15 @@ fn every_field_of_a_document_is_in_the_dictionary_with_its_type() {
     assert!(met.len() > 120, "{}", met.len());
 }
 
-/// Beside what `check` says beforehand: memory within 1.5 times, of runs that differ in what takes most of it.
+/// Beside what `check` says beforehand: memory and packet-hops within 1.5 times, of runs that differ in what takes most of
+/// them. What is lost and sent again, and what flows without an end send, is most of the hops of some.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_run_takes_as_much_memory_as_check_says() {
+fn a_run_takes_as_much_memory_and_as_many_packet_hops_as_check_says() {
     let folder = Folder::new("memory");
     let base = "[topology]\nkind = \"star\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n[output]\nevery = \"0s\"\n";
     folder.write("star.toml", base);
-    let cases: [&[&str]; 7] = [
+    let cases: [&[&str]; 17] = [
         &["star.toml", "topology.hosts=20000", "transport.kind=homa"],
         &["star.toml", "topology.hosts=20000", "transport.kind=dctcp"],
         &[
@@ -257,15 +258,34 @@ fn a_run_takes_as_much_memory_as_check_says() {
         &["dumbbell", "topology.pairs=20000"],
         &["data-mining", "workload.load=0.2"],
         &["incast-rr"],
+        &["incast", "transport.kind=ndp"],
+        &["incast", "transport.kind=sird"],
+        &["incast", "transport.kind=dcpim"],
+        &["incast", "transport.kind=phost"],
+        &["incast", "workload.senders=4000", "transport.kind=dctcp"],
+        &["long-flows"],
+        &["multi-bottleneck", "topology.flows=800"],
+        &["parking-lot", "topology.bottlenecks=50"],
+        &["web-search", "workload.load=0.01", "workload.messages=400"],
+        &[
+            "star.toml",
+            "topology.hosts=64",
+            "workload.kind=all-to-all",
+            "workload.size=30KB",
+            "transport.kind=ndp",
+        ],
     ];
     for case in cases {
         let sets = case[1..].iter().flat_map(|set| ["--set", set]);
         let args: Vec<&str> = [case[0]].into_iter().chain(sets).collect();
         let said = tidegate(&folder.0, &[&["check", "--json"], &args[..]].concat());
         let said: Value = serde_json::from_slice(&said.stdout).unwrap();
-        let said = said["derived"]["memory"].as_str().unwrap();
-        let megabytes = said.trim_start_matches("about ").trim_end_matches(" MB");
-        let said = megabytes.parse::<f64>().unwrap() * 1e6;
+        let number = |name: &str| {
+            let said = said["derived"][name].as_str().unwrap().replace(',', "");
+            let number = said.trim_start_matches("about ").trim_end_matches(" MB");
+            number.parse::<f64>().unwrap()
+        };
+        let (said, said_hops) = (number("memory") * 1e6, number("packet-hops"));
         let run = tidegate(
             &folder.0,
             &[&["run", "-q", "--jobs", "1", "--out", "o"], &args[..]].concat(),
@@ -275,10 +295,16 @@ fn a_run_takes_as_much_memory_as_check_says() {
         let meta: Value = serde_json::from_str(&meta).unwrap();
         let took = meta["memory_kib"].as_u64().unwrap() as f64 * 1024.0;
         let ratio = said / took;
-        println!("{case:?}: {ratio:.2}");
+        let hops = document(&folder.path("o"), "summary.json")["hops"]
+            .as_f64()
+            .unwrap();
+        let ratio_hops = said_hops / hops;
+        println!("{case:?}: memory {ratio:.2}, hops {ratio_hops:.2}");
+        let near = |ratio| (1.0 / 1.5..=1.5).contains(&ratio);
+        assert!(near(ratio), "{case:?}: {said} B said, {took} B taken");
         assert!(
-            (1.0 / 1.5..=1.5).contains(&ratio),
-            "{case:?}: {said} said, {took} taken"
+            near(ratio_hops),
+            "{case:?}: {said_hops} hops said, {hops} were"
         );
     }
 }

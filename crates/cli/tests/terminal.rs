@@ -170,6 +170,10 @@ fn eighty_columns_hold_every_column_of_every_table() {
         three,
         "run small.toml",
         "reproduce --list",
+        "reproduce",
+        "list",
+        "check small.toml",
+        "check incast",
         "explain transport.expresspass",
         "why small.toml",
     ] {

@@ -18,6 +18,11 @@ use std::sync::Arc;
 /// Rows of a row group, which a reader may skip or take by itself. [ours: what Arrow's writer takes]
 const ROWS: usize = 1 << 20;
 
+/// Columns that one pass over the rows gathers, and rows that it looks at together: they stay in the nearest cache but one.
+/// [ours]
+const AT_ONCE: usize = 8;
+const BLOCK: usize = 256;
+
 /// Hands the tables that a run has to `file`, with the names of their files.
 ///
 /// # Errors
@@ -114,10 +119,13 @@ fn parquet<'a, R: 'static>(
             SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties.build()))?;
         for rows in rows.chunks(ROWS) {
             let mut group = writer.next_row_group()?;
-            for column in &table.0 {
-                let mut to = group.next_column()?.expect("one for each field");
-                fill(&mut to, column, rows, look)?;
-                to.close()?;
+            for columns in table.0.chunks(AT_ONCE) {
+                let numbers = gather(columns, rows);
+                for (column, numbers) in columns.iter().zip(numbers) {
+                    let mut to = group.next_column()?.expect("one for each field");
+                    fill(&mut to, column, numbers, rows, look)?;
+                    to.close()?;
+                }
             }
             group.close()?;
         }
@@ -125,6 +133,51 @@ fn parquet<'a, R: 'static>(
     };
     write().expect("memory takes every column that these tables have");
     bytes
+}
+
+/// What a column of plain numbers holds, as Parquet has it: a number that does not fit its kind is as large as it can be, and
+/// those without a sign keep their bits.
+enum Numbers {
+    Long(Vec<i64>),
+    Short(Vec<i32>),
+    /// It is no column of plain numbers.
+    Others,
+}
+
+fn tiny(number: u64) -> i32 {
+    u8::try_from(number).unwrap_or(u8::MAX).into()
+}
+
+fn short(number: u64) -> i32 {
+    u32::try_from(number).unwrap_or(u32::MAX).cast_signed()
+}
+
+fn span(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The numbers of several columns, in one pass over the rows: these are longer than a line of a cache, so that a pass for
+/// each column would wait for memory each time.
+fn gather<R: 'static>(columns: &[Column<R>], rows: &[R]) -> Vec<Numbers> {
+    let empty = |column: &Column<R>| match column.kind {
+        _ if !column.is_plain() => Numbers::Others,
+        Kind::U64 | Kind::Ps => Numbers::Long(Vec::with_capacity(rows.len())),
+        Kind::U8 | Kind::U32 => Numbers::Short(Vec::with_capacity(rows.len())),
+        Kind::Flag | Kind::Ratio | Kind::Text => Numbers::Others,
+    };
+    let mut all: Vec<Numbers> = columns.iter().map(empty).collect();
+    for rows in rows.chunks(BLOCK) {
+        for (column, to) in columns.iter().zip(&mut all) {
+            match (to, column.kind) {
+                (Numbers::Long(to), Kind::Ps) => column.numbers(rows, span, to),
+                (Numbers::Long(to), _) => column.numbers(rows, u64::cast_signed, to),
+                (Numbers::Short(to), Kind::U8) => column.numbers(rows, tiny, to),
+                (Numbers::Short(to), _) => column.numbers(rows, short, to),
+                (Numbers::Others, _) => {}
+            }
+        }
+    }
+    all
 }
 
 /// What a file says of a column. One whose values may be missing stays so where a run has them all.
@@ -149,13 +202,19 @@ fn field<R>(column: &Column<R>) -> Type {
     of.build().expect("each kind is one of Parquet's")
 }
 
-/// Writes a column; a number that does not fit its kind is as large as it can be. Those without a sign keep their bits.
+/// Writes a column, of which `numbers` are known where it has plain ones.
 fn fill<'a, R: 'static>(
     to: &mut SerializedColumnWriter<'_>,
     column: &Column<R>,
+    numbers: Numbers,
     rows: &'a [R],
     look: Look<'a>,
 ) -> Result<()> {
+    match numbers {
+        Numbers::Long(all) => return put_all::<Int64Type>(to, &all),
+        Numbers::Short(all) => return put_all::<Int32Type>(to, &all),
+        Numbers::Others => {}
+    }
     let cells = rows.iter().map(|row| column.get(row, &look));
     let numbers = cells.clone().map(|cell| match cell {
         Cell::Number(number) => Some(number),
@@ -163,19 +222,10 @@ fn fill<'a, R: 'static>(
     });
     let optional = column.optional;
     match column.kind {
-        Kind::U8 => {
-            let of = |n| i32::from(u8::try_from(n).unwrap_or(u8::MAX));
-            put::<Int32Type>(to, numbers.map(|n| n.map(of)), optional)
-        }
-        Kind::U32 => {
-            let of = |n| u32::try_from(n).unwrap_or(u32::MAX).cast_signed();
-            put::<Int32Type>(to, numbers.map(|n| n.map(of)), optional)
-        }
+        Kind::U8 => put::<Int32Type>(to, numbers.map(|n| n.map(tiny)), optional),
+        Kind::U32 => put::<Int32Type>(to, numbers.map(|n| n.map(short)), optional),
         Kind::U64 => put::<Int64Type>(to, numbers.map(|n| n.map(u64::cast_signed)), optional),
-        Kind::Ps => {
-            let of = |n| i64::try_from(n).unwrap_or(i64::MAX);
-            put::<Int64Type>(to, numbers.map(|n| n.map(of)), optional)
-        }
+        Kind::Ps => put::<Int64Type>(to, numbers.map(|n| n.map(span)), optional),
         Kind::Flag => put::<BoolType>(to, numbers.map(|n| n.map(|n| n != 0)), optional),
         Kind::Ratio => {
             let ratios = cells.map(|cell| match cell {
@@ -195,12 +245,18 @@ fn fill<'a, R: 'static>(
     }
 }
 
+/// Writes a column in which every row has a value.
+fn put_all<T: DataType>(to: &mut SerializedColumnWriter<'_>, values: &[T::T]) -> Result<()> {
+    to.typed::<T>().write_batch(values, None, None).map(drop)
+}
+
 fn put<T: DataType>(
     to: &mut SerializedColumnWriter<'_>,
-    all: impl Iterator<Item = Option<T::T>>,
+    all: impl ExactSizeIterator<Item = Option<T::T>>,
     optional: bool,
 ) -> Result<()> {
-    let (mut values, mut known) = (Vec::new(), Vec::new());
+    let rows = all.len();
+    let (mut values, mut known) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for value in all {
         known.push(i16::from(value.is_some()));
         values.extend(value);

@@ -149,16 +149,16 @@ fn queue(run: &RunRecord) -> Option<QueueCurve> {
         usize::try_from(moment).expect("an index below the number of moments")
     };
     let mut most = vec![0; moments];
-    for of in series.by_link() {
-        let waits = of.stretches.iter().filter(|(_, row)| row.queue > 0);
-        for (during, row) in waits.filter(|_| of_switch(of.link)) {
-            let during = during.start.max(shown.start)..during.end.min(shown.end);
-            for &at in times.get(during).unwrap_or_default() {
-                let most = &mut most[moment(at)];
-                *most = row.queue.max(*most);
-            }
+    series.each_stretch(|link, during, row| {
+        if row.queue == 0 || !of_switch(link) {
+            return;
         }
-    }
+        let during = during.start.max(shown.start)..during.end.min(shown.end);
+        for &at in times.get(during).unwrap_or_default() {
+            let most = &mut most[moment(at)];
+            *most = row.queue.max(*most);
+        }
+    });
     Some(QueueCurve {
         from_ps: first.0,
         until_ps: last.0,

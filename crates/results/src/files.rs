@@ -283,6 +283,9 @@ pub(crate) fn is_summary(path: &Path) -> bool {
 /// Puts a file's content into a writer.
 pub type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 
+/// What is handed to the system at once: tables have tens of megabytes, and each call costs as much as some kilobytes.
+const AT_ONCE: usize = 1 << 18;
+
 /// Where the file `name` grows until it is whole.
 fn draft(dir: &Path, name: &str) -> PathBuf {
     dir.join(format!(".{name}.draft"))
@@ -302,7 +305,7 @@ pub fn write(dir: &Path, name: &str, fill: &mut Fill<'_>) -> Result<PathBuf, Fil
         .and_then(|file| {
             let filled = (|| {
                 file.set_len(0)?;
-                let mut out = BufWriter::new(&file);
+                let mut out = BufWriter::with_capacity(AT_ONCE, &file);
                 fill(&mut out)?;
                 out.flush()?;
                 drop(out);

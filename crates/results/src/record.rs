@@ -126,8 +126,12 @@ impl RunRecord {
             flow.end.unwrap_or(self.end).0.saturating_sub(start.0)
         };
         let mut all: Vec<_> = started.map(|of| (took(of), of.1)).collect();
-        all.sort_by_key(|&(took, flow)| (std::cmp::Reverse(took), flow.message));
-        all.truncate(LONGEST_MAX);
+        let order = |&(took, flow): &(u64, &FlowRow)| (std::cmp::Reverse(took), flow.message);
+        if all.len() > LONGEST_MAX {
+            all.select_nth_unstable_by_key(LONGEST_MAX, order);
+            all.truncate(LONGEST_MAX);
+        }
+        all.sort_unstable_by_key(order);
         all
     }
 

@@ -162,6 +162,23 @@ impl PortSeries {
         found
     }
 
+    /// Goes through the stretches of all links in which something was said, in no order that means anything: what
+    /// [`PortSeries::by_link`] tells, without a list of it.
+    pub(crate) fn each_stretch<'a>(
+        &'a self,
+        mut of: impl FnMut(u32, Range<usize>, &'a PortSeriesRow),
+    ) {
+        let mut open: Vec<Option<(usize, &PortSeriesRow)>> = vec![None; self.links.len()];
+        self.each_with_place(|place, moment, row| {
+            if let Some((from, before)) = open[place].replace((moment, row)) {
+                of(row.link, from..moment, before);
+            }
+        });
+        for (from, row) in open.into_iter().flatten() {
+            of(row.link, from..self.moments.len(), row);
+        }
+    }
+
     /// Goes through the news, with the place of the link and the number of the moment.
     fn each_with_place<'a>(&'a self, mut of: impl FnMut(usize, usize, &'a PortSeriesRow)) {
         let (mut moment, mut place) = (0, 0);
@@ -306,6 +323,25 @@ mod tests {
                 let samples = series.iter().filter(|row| row.link == of.link);
                 assert!(samples.eq(told), "seed {seed}, link {}", of.link);
             }
+        }
+    }
+
+    #[test]
+    fn each_stretch_is_one_of_those_by_link() {
+        for seed in 0..50 {
+            let series = series(&samples(seed));
+            let mut told = Vec::new();
+            series.each_stretch(|link, during, row| {
+                told.push((link, during.start, during.end, *row));
+            });
+            let links = series.by_link();
+            let all = links.iter().flat_map(|of| {
+                let said = of.stretches.iter().filter(|(_, row)| row.at > Time::ZERO);
+                said.map(|(during, row)| (of.link, during.start, during.end, **row))
+            });
+            let all: Vec<_> = all.collect();
+            told.sort_by_key(|&(link, from, ..)| (link, from));
+            assert_eq!(told, all, "seed {seed}");
         }
     }
 

@@ -1,4 +1,7 @@
 //! The tables of a run: each column once, for CSV, Parquet, Python, the reference and whoever asks what it means.
+//!
+//! A column knows how to find its value in a row. Most are plain numbers, which are found without a call that is chosen
+//! for each; the others may look at the run, too. `Line` writes a row as CSV, and `columns` makes Parquet of the same.
 
 use crate::lines::{ports_span, utilisation};
 use crate::record::{FlowRow, FlowSeriesRow, MemoryRow, Names, PortRow, PortSeriesRow, RunRecord};
@@ -71,7 +74,15 @@ impl<'a> Look<'a> {
     }
 }
 
-type Get<R> = dyn for<'a> Fn(&'a R, &Look<'a>) -> Cell<'a> + Send + Sync;
+/// How a column finds its value. Most of what tables hold are plain numbers, and those are asked for without a call that
+/// is chosen for each of them.
+enum Get<R> {
+    Number(fn(&R) -> u64),
+    OfClass(fn(&R) -> &ByClass<u64>, Class),
+    Any(Box<Any<R>>),
+}
+
+type Any<R> = dyn for<'a> Fn(&'a R, &Look<'a>) -> Cell<'a> + Send + Sync;
 
 /// One column.
 pub struct Column<R> {
@@ -83,13 +94,36 @@ pub struct Column<R> {
     pub optional: bool,
     /// What it says, with its unit.
     pub meaning: String,
-    get: Box<Get<R>>,
+    get: Get<R>,
 }
 
 impl<R> Column<R> {
     /// The value in `row`.
+    #[inline]
     pub fn get<'a>(&self, row: &'a R, look: &Look<'a>) -> Cell<'a> {
-        (self.get)(row, look)
+        match &self.get {
+            Get::Number(get) => Cell::Number(get(row)),
+            Get::OfClass(get, class) => Cell::Number(get(row)[*class]),
+            Get::Any(get) => get(row, look),
+        }
+    }
+
+    /// Whether every row has a plain number in it, which needs no look at the run.
+    pub(crate) fn is_plain(&self) -> bool {
+        !matches!(self.get, Get::Any(_))
+    }
+
+    /// Adds what `of` makes of the numbers in `rows`.
+    ///
+    /// # Panics
+    /// If the column is not [plain](Self::is_plain).
+    pub(crate) fn numbers<T>(&self, rows: &[R], of: impl Fn(u64) -> T, to: &mut Vec<T>) {
+        let rows = rows.iter();
+        match self.get {
+            Get::Number(get) => to.extend(rows.map(|row| of(get(row)))),
+            Get::OfClass(get, class) => to.extend(rows.map(|row| of(get(row)[class]))),
+            Get::Any(_) => panic!("{} holds no plain numbers", self.name),
+        }
     }
 }
 
@@ -104,17 +138,27 @@ impl<R: 'static> Table<R> {
         meaning: impl Into<String>,
         get: impl for<'a> Fn(&'a R, &Look<'a>) -> Cell<'a> + Send + Sync + 'static,
     ) {
+        self.push(name, kind, meaning, Get::Any(Box::new(get)));
+    }
+
+    fn push(
+        &mut self,
+        name: impl Into<String>,
+        kind: Kind,
+        meaning: impl Into<String>,
+        get: Get<R>,
+    ) {
         self.0.push(Column {
             name: name.into(),
             kind,
             optional: false,
             meaning: meaning.into(),
-            get: Box::new(get),
+            get,
         });
     }
 
     fn number(&mut self, name: &str, kind: Kind, meaning: &str, get: fn(&R) -> u64) {
-        self.add(name, kind, meaning, move |row, _| Cell::Number(get(row)));
+        self.push(name, kind, meaning, Get::Number(get));
     }
 
     /// One that may be missing.
@@ -134,9 +178,7 @@ impl<R: 'static> Table<R> {
         for class in Class::ALL {
             let name = format!("{prefix}_{}", class.name());
             let meaning = format!("{meaning}: class {}.", class.name());
-            self.add(name, Kind::U64, meaning, move |row, _| {
-                Cell::Number(get(row)[class])
-            });
+            self.push(name, Kind::U64, meaning, Get::OfClass(get, class));
         }
     }
 
@@ -590,6 +632,20 @@ pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Describ
 #[derive(Default)]
 struct Line(Vec<u8>);
 
+/// The digits of the numbers below 100, two of each.
+const PAIRS: [[u8; 2]; 100] = {
+    let (mut pairs, mut tens) = ([[b'0'; 2]; 100], 0);
+    while tens < 10 {
+        let mut ones = 0;
+        while ones < 10 {
+            pairs[tens * 10 + ones] = [b"0123456789"[tens], b"0123456789"[ones]];
+            ones += 1;
+        }
+        tens += 1;
+    }
+    pairs
+};
+
 impl Line {
     fn cell(&mut self, cell: Cell<'_>) {
         match cell {
@@ -605,16 +661,20 @@ impl Line {
     }
 
     fn number(&mut self, number: u64) {
-        let digit = |number: u64| b'0' + u8::try_from(number % 10).expect("a digit");
+        let pair = |number: u64| &PAIRS[usize::try_from(number % 100).expect("two digits")];
         if number < 10 {
-            self.0.push(digit(number)); // most of what ports count is none
+            self.0.push(pair(number)[1]); // most of what ports count is none
             return;
         }
         let (mut digits, mut left, mut at) = ([0u8; 20], number, 20);
-        while left > 0 {
+        while left >= 10 {
+            at -= 2;
+            digits[at..at + 2].copy_from_slice(pair(left));
+            left /= 100;
+        }
+        if left > 0 {
             at -= 1;
-            digits[at] = digit(left);
-            left /= 10;
+            digits[at] = pair(left)[1];
         }
         self.0.extend_from_slice(&digits[at..]);
     }
@@ -637,5 +697,21 @@ impl Line {
         out.write_all(&self.0)?;
         self.0.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_the_formatter_writes_them() {
+        let powers = (0..20).map(|digits| 10u64.pow(digits));
+        let around = powers.flat_map(|n| [n - 1, n, n + 1, n.saturating_mul(9)]);
+        for number in around.chain([u64::MAX, 1_234_567_890]) {
+            let mut line = Line::default();
+            line.number(number);
+            assert_eq!(line.0, number.to_string().into_bytes());
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
 //! turns what that tells into the rows of a `RunRecord`, beside the time of each message in an idle network (`ideal`).
 
+use crate::check::Load;
 use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
@@ -21,6 +22,7 @@ use crate::traffic;
 use crate::typed::Settings;
 use crate::warnings;
 use crate::why::Traced;
+use crate::words;
 use model::intent::{CreditSpec, PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
@@ -29,7 +31,7 @@ use results::{
 };
 use sim::{Fault, MakeControl, MakeEndpoint, Outcome, Probes, Setup, Tally};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use switching::{Holder, Peak};
 use topology::{LinkId, NodeId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
@@ -76,6 +78,8 @@ pub struct Assembled {
     pub title: String,
     /// What the user should know before trusting the numbers.
     pub warnings: Vec<String>,
+    /// What its messages add up to: found when it is asked for, and once.
+    pub(crate) load: OnceLock<Load>,
 }
 
 /// A [`sim::MakeControl`] that threads may share.
@@ -155,6 +159,7 @@ impl Scenario {
             need.fits(&source.section, limit)?;
         }
         let mut topology = spec.build().map_err(|e| at_topology(e.0))?;
+        errors.extend(words::unreadable(&topology).map(&at_topology));
         network::uneven(&self.topology, self.run.seed, &mut topology)?;
         let longest = topology.links.iter().map(|link| link.delay).max();
         network::countable(&self.topology, size, longest.unwrap_or(Span::ZERO))?;
@@ -236,7 +241,7 @@ impl Scenario {
         let legacy = Legacy::of(&self).expect("asked for every port");
         let title = match &self.title {
             Some(title) => title.clone(),
-            None => crate::words::title(&self, &traffic, &topology),
+            None => words::title(&self, &traffic, &topology),
         };
         let controls = Controls::new(&self, encap, &ports);
         if let Some(controls) = &controls {
@@ -287,6 +292,7 @@ impl Scenario {
             base_rtt,
             control_rtt,
             probes,
+            load: OnceLock::new(),
         })
     }
 }

@@ -165,17 +165,22 @@ impl Assembled {
 
     /// Packets over links that a run takes, about: what data and its answers cross, and credits in vain.
     pub fn hops(&self) -> u64 {
-        Load::of(self).hops
+        self.load().hops
     }
 
     /// Seconds that a run takes on one thread of a machine like ours, about.
     pub fn seconds(&self) -> f64 {
-        self.seconds_of(&Load::of(self))
+        self.seconds_of(self.load())
     }
 
     /// Memory that a run takes, about.
     pub fn need(&self) -> Bytes {
-        self.memory(&Load::of(self))
+        self.memory(self.load())
+    }
+
+    /// What its messages add up to.
+    fn load(&self) -> &Load {
+        self.load.get_or_init(|| Load::of(self))
     }
 
     /// What ports do, by rate: hosts' ports are the transport's own.
@@ -308,6 +313,29 @@ impl Assembled {
         Some(bounds.into_iter().map(|port| port.bytes).collect())
     }
 
+    /// Where credited data may need more than a port's buffer holds.
+    pub fn bound_warning(&self) -> Option<String> {
+        if self.scenario.switch.shared_buffer.is_some() {
+            return None;
+        }
+        let bounds = self.queue_bounds()?;
+        let links = self.topology.links.iter().zip(&self.ports).zip(bounds);
+        let beyond =
+            |&((link, port), bound): &((&topology::Link, &std::sync::Arc<PortSpec>), Bytes)| {
+                self.topology.node(link.from).tier > 0 && bound > port.buffer
+            };
+        let ((link, port), bound) = links.filter(beyond).max_by_key(|&(_, bound)| bound)?;
+        let name = |id| &self.topology.node(id).name;
+        Some(format!(
+            "credited data may need {} at {} -> {}, whose buffer holds {}: it may be lost there; set switch.buffer = \"{}\" or more",
+            human::bytes(bound),
+            name(link.from),
+            name(link.to),
+            human::bytes(port.buffer),
+            human::bytes(bound).replace(' ', ""),
+        ))
+    }
+
     /// The port of `link`.
     fn line(&self, link: usize) -> Option<bound::Line> {
         let (here, back) = (self.topology.links[link], self.topology.links[link ^ 1]);
@@ -325,7 +353,7 @@ impl Assembled {
     }
 
     fn traffic_figures(&self) -> Vec<Figure> {
-        let load = Load::of(self);
+        let load = self.load();
         let mut figures = vec![
             figure("messages", human::count(self.traffic.messages.len() as u64)),
             figure("bytes", load.bytes()),
@@ -354,7 +382,7 @@ impl Assembled {
             "packet-hops",
             format!("about {}", human::count(load.hops)),
         ));
-        let seconds = self.seconds_of(&load);
+        let seconds = self.seconds_of(load);
         figures.push(figure(
             "time to run",
             if seconds < 0.01 {
@@ -365,7 +393,7 @@ impl Assembled {
         ));
         figures.push(figure(
             "memory",
-            format!("about {}", human::bytes(self.memory(&load))),
+            format!("about {}", human::bytes(self.memory(load))),
         ));
         figures
     }
@@ -400,20 +428,26 @@ impl Assembled {
     /// Looks at single ports, and samples of them that are kept.
     fn samples(&self, load: &Load) -> (u64, u64) {
         let every = self.probes.every.unwrap_or_default();
+        let sampled = self.sampled();
+        let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
+        let passed = sampled.iter().map(|link| load.seen[link.index()]);
+        let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
+        let kept = load.news.unwrap_or(kept);
+        (moments.saturating_mul(sampled.len() as u64), kept)
+    }
+
+    /// The links whose ports are sampled.
+    pub(crate) fn sampled(&self) -> Vec<LinkId> {
         let of_switches =
             |link: &LinkId| self.topology.node(self.topology.link(*link).from).tier > 0;
-        let sampled: Vec<LinkId> = match &self.probes.links[..] {
+        match &self.probes.links[..] {
             [] => (0..)
                 .map(LinkId)
                 .take(self.topology.links.len())
                 .filter(of_switches)
                 .collect(),
             chosen => chosen.to_vec(),
-        };
-        let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
-        let passed = sampled.iter().map(|link| load.seen[link.index()]);
-        let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
-        (moments.saturating_mul(sampled.len() as u64), kept)
+        }
     }
 
     /// Seconds that the run takes, with its set-up and its tables.
@@ -434,7 +468,7 @@ impl Assembled {
     }
 
     /// Memory that the run takes.
-    fn memory(&self, load: &Load) -> Bytes {
+    pub(crate) fn memory(&self, load: &Load) -> Bytes {
         let ends = self.traffic.conns.iter().flat_map(|conn| [conn.a, conn.b]);
         let need = Need {
             hosts: self.topology.hosts.into(),
@@ -469,7 +503,7 @@ pub(crate) struct Way {
 
 /// What the messages add up to.
 #[derive(Clone, Default)]
-struct Load {
+pub(crate) struct Load {
     /// Of messages; of those without an end, what their line can carry.
     asked: u64,
     /// Of it, what lines can carry before the run ends.
@@ -478,7 +512,7 @@ struct Load {
     /// Wire bytes that cross an uplink.
     crossing: u64,
     /// What every message takes alone, times links, as far as lines have time for it; and credits in vain.
-    hops: u64,
+    pub(crate) hops: u64,
     /// Credits that hosts make and drop.
     refused: f64,
     /// Samples that say something new, by link.
@@ -489,7 +523,9 @@ struct Load {
     span: Span,
     /// From the beginning of the run to the moment at which every message could be there, and every line could have
     /// carried what wants to pass it.
-    lasts: Span,
+    pub(crate) lasts: Span,
+    /// Samples of ports that are kept, where a beginning of the run told.
+    pub(crate) news: Option<u64>,
 }
 
 impl Load {
@@ -502,7 +538,7 @@ impl Load {
         clippy::too_many_lines,
         reason = "one look at each message, and then at each again"
     )]
-    fn of(run: &Assembled) -> Self {
+    pub(crate) fn of(run: &Assembled) -> Self {
         let mut load = Self {
             seen: vec![0; run.topology.links.len()],
             ..Self::default()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
-use units::text::edits;
+use units::text::{edits, is_unseen};
 
 /// A text that values come from: a file, a built-in scenario or one `--set` on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct Diagnostic {
     pub label: String,
     /// What to do next.
     pub help: Option<String>,
+    /// The line is not shown: it may be of a file that nobody meant.
+    pub bare: bool,
 }
 
 impl Diagnostic {
@@ -73,6 +75,7 @@ impl Diagnostic {
             message: message.into(),
             label: String::new(),
             help: None,
+            bare: false,
         }
     }
 
@@ -83,7 +86,24 @@ impl Diagnostic {
             message: message.into(),
             label: String::new(),
             help: None,
+            bare: false,
         }
+    }
+
+    /// Keeps the line to itself where nothing before it was what it should be: somebody may have named another file, with what
+    /// is nobody's business.
+    #[must_use]
+    pub(crate) fn bare_at_first(mut self) -> Self {
+        self.bare = self.origin.as_ref().is_some_and(|origin| {
+            let start = floor_char(&origin.source.text, origin.span.start);
+            let before = origin.source.text[..start].rsplit_once('\n');
+            let mut lines = before
+                .map_or("", |(before, _)| before)
+                .lines()
+                .map(str::trim);
+            lines.all(|line| line.is_empty() || line.starts_with('#'))
+        });
+        self
     }
 
     /// Adds the reason that is printed next to the marked text.
@@ -132,8 +152,20 @@ impl Diagnostic {
                 out,
                 "{pad}{} {}:{line}:{column}",
                 paint("34", "-->"),
-                origin.source.name
+                ends_of(&origin.source.name)
             );
+            if self.bare {
+                let what = "the line is not shown: nothing before it belongs into such a file";
+                let _ = writeln!(out, "{pad} {} {what}", paint("34", "="));
+                if !self.label.is_empty() {
+                    let _ = writeln!(out, "{pad} {} {}", paint("34", "="), ends_of(&self.label));
+                }
+            }
+        }
+        if let (Some(origin), false) = (&self.origin, self.bare) {
+            let (line, column) = origin.line_column();
+            let number = line.to_string();
+            let pad = " ".repeat(gutter);
             let row = origin.source.text.lines().nth(line - 1).unwrap_or("");
             let marked = floor_char(&origin.source.text, origin.span.start)
                 ..floor_char(&origin.source.text, origin.span.end.max(origin.span.start));
@@ -174,11 +206,19 @@ const SHOWN_BEFORE: usize = 60;
 
 /// The part of a line around `column`, and where the column is in it; both from 1.
 fn around(row: &str, column: usize) -> (String, usize) {
+    // What is not seen takes a place, so that marks stand below what they mean.
+    let seen = |c: char| {
+        if is_unseen(c) && c != '\t' {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
     let skipped = match row.char_indices().nth(SHOWN_MAX) {
-        None => return (row.to_owned(), column),
+        None => return (row.chars().map(seen).collect(), column),
         Some(_) => (column - 1).saturating_sub(SHOWN_BEFORE),
     };
-    let mut rest = row.chars().skip(skipped);
+    let mut rest = row.chars().map(seen).skip(skipped);
     let mut shown: String = rest.by_ref().take(SHOWN_MAX).collect();
     if rest.next().is_some() {
         shown.push_str(" ...");
@@ -194,8 +234,21 @@ const SAID_MAX: usize = 1_000;
 /// Of these, so many at its beginning. [ours]
 const SAID_FIRST: usize = 600;
 
-/// A sentence, or one too long without its middle.
-fn ends_of(said: &str) -> Cow<'_, str> {
+/// A sentence as it is printed: without its middle where it is too long, and with the numbers of what is not seen.
+pub fn ends_of(said: &str) -> Cow<'_, str> {
+    let unseen = |c: char| is_unseen(c) && !['\n', '\t'].contains(&c);
+    if said.contains(unseen) {
+        let shown = |c: char| match c {
+            c if unseen(c) => format!("\\u{:04x}", u32::from(c)),
+            c => c.to_string(),
+        };
+        let said: String = said.chars().map(shown).collect();
+        return Cow::Owned(without_middle(&said).into_owned());
+    }
+    without_middle(said)
+}
+
+fn without_middle(said: &str) -> Cow<'_, str> {
     let at = |n: usize| said.char_indices().nth(n).map(|(byte, _)| byte);
     let (Some(first), Some(_)) = (at(SAID_FIRST), at(SAID_MAX)) else {
         return Cow::Borrowed(said);
@@ -358,6 +411,49 @@ mod tests {
             longer.contains("a ... a") && longer.ends_with("ab\n"),
             "{longer}"
         );
+    }
+
+    #[test]
+    fn what_is_not_seen_is_printed_by_its_number() {
+        let text = "kind = \"a\u{202e}b\u{1b}[31m\"\n".to_owned();
+        let source = Arc::new(SourceText {
+            name: "\u{202e}lmot".into(),
+            text,
+        });
+        let origin = Origin {
+            source,
+            span: 7..15,
+        };
+        let said = Diagnostic::at(&origin, "\"a\u{202e}b\" is odd").render(false);
+        assert!(!said.chars().any(|c| is_unseen(c) && c != '\n'), "{said:?}");
+        assert!(
+            said.contains("\"a\\u202eb\" is odd") && said.contains("--> \\u202elmot:1:8"),
+            "{said}"
+        );
+        assert!(
+            said.contains("1 | kind = \"a\u{fffd}b\u{fffd}[31m\""),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn of_a_file_in_which_nothing_was_right_no_line_is_shown() {
+        let render = |text: &str, at: &str| {
+            let start = text.find(at).unwrap();
+            let source = Arc::new(SourceText {
+                name: "f".into(),
+                text: text.into(),
+            });
+            let span = start..start + 1;
+            let wrong = Diagnostic::at(&Origin { source, span }, "wrong").bare_at_first();
+            wrong.label("why").render(false)
+        };
+        let hidden = render("# of\n\nroot:x:0\n", "root");
+        assert!(
+            !hidden.contains("root") && hidden.contains("f:3:1") && hidden.contains("why"),
+            "{hidden}"
+        );
+        assert!(render("2 1\nroot:x:0\n", "root").contains("2 | root:x:0"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! and column. [`fields::TABLES`] describes every key once; parser, schema, reference and
 //! `explain` all read it.
 
+mod ahead;
 mod assemble;
 mod base;
 mod beside;
@@ -51,7 +52,7 @@ pub use base::Files;
 pub use cases::{Case, CasesOf};
 pub use check::Figure;
 pub use control::Controlled;
-pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, nearest};
+pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, ends_of, nearest};
 pub use memory::{held_most as memory_held, of_machine as memory_of_machine};
 pub use resolve::{Request, Scenario, load, load_files, load_text, load_text_with, load_with};
 pub use resolved::hash;

@@ -1,6 +1,8 @@
 //! How much memory a run takes, told before it is taken.
 
 use crate::diagnostic::Diagnostic;
+use crate::network;
+use crate::resolve::Scenario;
 use crate::section::Section;
 use crate::settings::Source;
 use results::human;
@@ -102,6 +104,20 @@ impl Need {
         Err(section.problem(key, problem).help(format!(
             "choose {smaller}, or let it take more with --memory-limit {whole}GB"
         )))
+    }
+}
+
+impl Scenario {
+    /// Memory that a run takes as far as sizes alone say it, before anything is built: its network and its messages.
+    pub fn need(&self) -> Bytes {
+        let Ok(spec) = network::spec(&self.topology) else {
+            return Bytes(0); // building it says why
+        };
+        let mut need = Need::of(spec.size());
+        for source in &self.workloads {
+            need.messages = need.messages.saturating_add(messages(&source.kind, &spec));
+        }
+        need.bytes()
     }
 }
 

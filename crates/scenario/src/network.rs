@@ -282,6 +282,7 @@ pub(crate) fn in_file(
         },
         message,
     )
+    .bare_at_first()
 }
 
 /// What the transport asks of a port, with the scenario's overrides on top, by link.

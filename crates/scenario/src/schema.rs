@@ -9,6 +9,7 @@ use crate::fields::{self, Absent, Field, TableDef};
 use crate::value::Type;
 use model::wire::declared::Layout;
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use transports::parts::forms::Takes;
 use transports::{Parameter, Registry, Transport};
@@ -125,8 +126,14 @@ fn table_schema(table: &TableDef, transports: &Registry) -> Json {
         }
     }
     properties.insert("include".to_owned(), include_schema());
-    // Any key is a threshold: its metrics are checked when the scenario is read.
-    let open = table.fields.is_empty();
+    let thresholds = table.name == "thresholds";
+    if thresholds {
+        properties.extend(conditions(&results::metrics()));
+        // Names of tags and of counters are the user's and the transports': they are checked when the scenario is read.
+        properties.extend(
+            ["tags", "counters"].map(|name| (name.to_owned(), json!({ "type": "object" }))),
+        );
+    }
     let mut by_kind = by_kind(table, &properties);
     if table.name == "transport" {
         by_kind.extend(transports.iter().filter_map(profiles));
@@ -134,13 +141,39 @@ fn table_schema(table: &TableDef, transports: &Registry) -> Json {
     let mut schema = json!({
         "type": "object",
         "description": table.meaning,
-        "additionalProperties": open,
+        "additionalProperties": false,
         "properties": properties,
     });
+    if thresholds {
+        schema["patternProperties"] = json!({ "^(tags|counters)[.]": condition() });
+    }
     if !by_kind.is_empty() {
         schema["allOf"] = Json::Array(by_kind);
     }
     schema
+}
+
+/// What a metric must be.
+fn condition() -> Json {
+    json!({ "type": "string", "description": "One or several, separated by commas, that must all hold: \"< 2ms\"." })
+}
+
+/// Metrics as keys, whole and as tables in each other: `"fct.p99" = ...` is `fct.p99 = ...`.
+fn conditions(names: &[String]) -> Map<String, Json> {
+    let mut inner: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut found = Map::new();
+    for name in names {
+        found.insert(name.clone(), condition());
+        if let Some((table, rest)) = name.split_once('.') {
+            inner.entry(table).or_default().push(rest.to_owned());
+        }
+    }
+    for (table, names) in inner {
+        let of = json!({ "type": "object", "additionalProperties": false, "properties": conditions(&names) });
+        let both = found.remove(table).map(|one| json!({ "anyOf": [one, of] }));
+        found.insert(table.to_owned(), both.unwrap_or(of));
+    }
+    found
 }
 
 /// Where `[transport]` names this one: what its profile may be.

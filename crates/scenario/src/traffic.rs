@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use topology::{Spec, Topology};
+use units::text::is_unseen;
 use units::{Bytes, Rate, Span, Time};
 use workload::{
     Arrivals, CdfOptions, ENDLESS, Fabric, FlowFile, Gaps, Incast, IncastBursts, Leave, Load,
@@ -156,7 +157,7 @@ fn sizes_made(source: &Settings<Workload>, traffic: &Traffic) -> Result<(), Diag
 
 /// Tags are printed: on terminals, too.
 fn readable_tags(source: &Settings<Workload>, traffic: &Traffic) -> Result<(), Diagnostic> {
-    let odd = |tag: &&String| tag.trim().is_empty() || tag.chars().any(char::is_control);
+    let odd = |tag: &&String| tag.trim().is_empty() || tag.chars().any(is_unseen);
     let Some(tag) = traffic.tags.iter().find(odd) else {
         return Ok(());
     };
@@ -167,7 +168,7 @@ fn readable_tags(source: &Settings<Workload>, traffic: &Traffic) -> Result<(), D
     Err(source
         .section
         .problem(key, format!("{tag:?} is no tag"))
-        .label("nothing to read, or characters that control a terminal")
+        .label("nothing to read, or characters that control a terminal or turn a line")
         .help("write a word, like tag = \"checkpoint\""))
 }
 

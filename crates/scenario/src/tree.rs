@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use units::text::is_unseen;
 
 /// Files that may include each other in a row; more is a loop or a maze.
 const INCLUDE_DEPTH_MAX: usize = 8;
@@ -109,7 +110,32 @@ pub(crate) fn parse(
     };
     let node = reader.text(source, base.cloned().map(Arc::new));
     let included = reader.included;
+    readable(&node, false, errors);
     Read { node, included }
+}
+
+/// Keys whose readers refuse what controls a terminal by themselves, and say what may stand there.
+const OWN: [&str; 3] = ["name", "dir", "tag"];
+
+/// Refuses text with characters that are not seen: it is printed, on terminals, too.
+fn readable(node: &Node, own: bool, errors: &mut Vec<Diagnostic>) {
+    match &node.data {
+        Data::Text(text) => {
+            let control = |c: char| own || ['\n', '\r', '\t'].contains(&c);
+            let odd = |&c: &char| is_unseen(c) && !(c.is_control() && control(c));
+            errors.extend(text.chars().find(odd).map(|c| {
+                let what = format!("this text has the character U+{:04X}", u32::from(c));
+                Diagnostic::at(&node.origin, what)
+                    .label("it is not seen, and changes what is")
+                    .help("write it without that character")
+            }));
+        }
+        Data::List(list) => list.iter().for_each(|node| readable(node, own, errors)),
+        Data::Table(table) => table
+            .iter()
+            .for_each(|(key, (_, node))| readable(node, OWN.contains(&key.as_str()), errors)),
+        Data::Integer(_) | Data::Number(_) | Data::Flag(_) => {}
+    }
 }
 
 /// Reads a file into a tree.
@@ -392,6 +418,8 @@ pub(crate) fn set(
         origin,
         base: base.cloned(),
     };
+    let last = path.rsplit('.').next().unwrap_or_default().trim();
+    readable(&node, OWN.contains(&last), errors);
     let keys = match split_path(path.trim()) {
         Ok(keys) => keys,
         Err(why) => {

@@ -5,6 +5,7 @@ use crate::resolve::Scenario;
 use crate::settings::{LongFlows, Shape, Source, Workload};
 use results::human;
 use topology::Topology;
+use units::text::is_unseen;
 use workload::Traffic;
 
 /// `64 -> 1, 64 KB each, 100 Gb/s, leaf-spine, 8 leaves x 16 hosts`.
@@ -23,6 +24,15 @@ pub(crate) fn title(scenario: &Scenario, traffic: &Traffic, topology: &Topology)
 
 /// Hosts whose numbers are told one by one. [ours]
 const NUMBERED_MAX: u32 = 24;
+
+/// A node whose name cannot be read where it is printed.
+pub(crate) fn unreadable(topology: &Topology) -> Option<String> {
+    let odd = |name: &&str| name.chars().any(is_unseen);
+    let name = topology.nodes.iter().map(|node| &*node.name).find(odd)?;
+    Some(format!(
+        "{name:?} is no name of a node: it has characters that are not seen"
+    ))
+}
 
 /// Which number each host has, where its name does not say it: `0 gpu0, 1 gpu1, 2 store`.
 pub(crate) fn numbering(topology: &Topology) -> Option<String> {

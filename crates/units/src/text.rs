@@ -230,6 +230,13 @@ pub fn decimal(text: &str, shift: i32) -> Option<u64> {
 /// Bytes of the longest word that another one may be meant by: counting takes the product of the two lengths. [ours]
 const WORD_MAX: usize = 100;
 
+/// Whether a character is not seen where it is printed, and changes how others are: those that control a terminal, and those that
+/// turn the direction of a line. [Unicode Standard Annex 9; Boucher and Anderson 2023, "Trojan Source"]
+pub fn is_unseen(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns
+}
+
 /// Edits from one word to the other, a swap of neighbours counting as one. [Damerau 1964] Between words of which one has
 /// more than 100 bytes there is no number of them, and the largest stands for that.
 pub fn edits(a: &str, b: &str) -> usize {
@@ -260,6 +267,16 @@ pub fn edits(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_turns_a_line_or_controls_a_terminal_is_unseen() {
+        for c in [
+            '\u{202e}', '\u{2066}', '\u{200f}', '\u{1b}', '\u{9b}', '\0', '\n',
+        ] {
+            assert!(is_unseen(c), "{c:?}");
+        }
+        assert!(!"a Z 9 \u{e9}\u{6f22}\u{5d0}\u{200d}".chars().any(is_unseen));
+    }
 
     #[test]
     fn edits_are_counted_one_by_one() {

@@ -38,8 +38,11 @@ impl Course {
     }
 }
 
-/// A row per tag; nothing where no message has one.
-pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
+/// Tags that a page has rows of, and its own copy of the summary: 40,000 made a page of 94 MB, which no browser opens. [ours]
+pub(super) const TAGS_MAX: usize = 1_000;
+
+/// A row per tag of so many, of which `summary` may have some; nothing where no message has one.
+pub(super) fn section(run: &RunRecord, summary: &Summary, tags: usize) -> Option<Section> {
     let named = |of: &OfTag| of.name != model::UNTAGGED;
     if !summary.tags.iter().any(named) {
         return None;
@@ -61,6 +64,7 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
     } else {
         summary.tags.iter().collect()
     };
+    let left_out = tags - summary.tags.len();
     let groups: Vec<(OfTag, Course)> = order.into_iter().filter_map(course).collect();
     let first = groups.iter().map(|(_, course)| course.first).min()?;
     let last = groups.iter().map(|(_, course)| course.last).max()?;
@@ -85,12 +89,20 @@ pub(super) fn section(run: &RunRecord, summary: &Summary) -> Option<Section> {
         id: "groups".into(),
         title: "Groups".into(),
         says: format!(
-            "Messages that share a tag, from the first start to the last byte of all. {}Stragglers have more than twice the \
+            "Messages that share a tag, from the first start to the last byte of all. {}{}Stragglers have more than twice the \
              median slowdown of their own tag. The bars go from {} to {}.",
             if many {
                 "The slowest at the 99th percentile come first. "
             } else {
                 ""
+            },
+            if left_out > 0 {
+                format!(
+                    "The other {} are in summary.json. ",
+                    human::count(left_out as u64)
+                )
+            } else {
+                String::new()
             },
             human::time(first.since(Time::ZERO)),
             human::time(last.since(Time::ZERO))

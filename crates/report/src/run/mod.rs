@@ -15,6 +15,7 @@ use results::Verdict;
 use results::human;
 use results::stats::{Dist, Figure};
 use results::{RunRecord, Status};
+use std::borrow::Cow;
 use units::{Bytes, Rate, Span, Time};
 
 /// The page cuts the resolved scenario here; `resolved.toml` has the whole.
@@ -22,15 +23,18 @@ const SCENARIO_MAX: usize = 150_000;
 
 /// The report as HTML.
 pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> String {
+    let (tags, short) = (summary.tags.len(), on_page(summary));
+    let summary = &*short;
     let mut sections: Vec<Section> = Vec::new();
-    sections.extend(groups::section(run, summary));
+    let sampled = run.port_series.by_link();
+    sections.extend(groups::section(run, summary, tags));
     // After the curves of messages, which are what the first screen is about.
     let before_motion = sections.len() + 2;
     sections.extend(messages::completion(run, summary));
     sections.extend(messages::by_size(run, summary));
     sections.extend(messages::rates(run));
     sections.extend(messages::outstanding(run));
-    sections.extend(network::over_time(run));
+    sections.extend(network::over_time(run, &sampled));
     sections.extend(network::drops(run, summary));
     sections.extend(network::credits(summary));
     sections.extend(messages::slowest(run, summary));
@@ -38,7 +42,7 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
     sections.extend(pauses::section(run));
     sections.extend(messages::stuck(run));
     sections.push(network::links(run, summary));
-    let moving = motion::section(run).map(|(section, data)| {
+    let moving = motion::section(run, &sampled).map(|(section, data)| {
         sections.insert(sections.len().min(before_motion), section);
         data
     });
@@ -68,6 +72,17 @@ pub fn of_run(run: &RunRecord, summary: &Summary, verdicts: &[Verdict]) -> Strin
         moving,
     }
     .render(&results::files::to_json(summary))
+}
+
+/// The summary without the tags of which the page has no rows.
+fn on_page(summary: &Summary) -> Cow<'_, Summary> {
+    if summary.tags.len() <= groups::TAGS_MAX {
+        return Cow::Borrowed(summary);
+    }
+    let mut short = summary.clone();
+    let told = results::telling(&summary.tags).into_iter();
+    short.tags = told.take(groups::TAGS_MAX).cloned().collect();
+    Cow::Owned(short)
 }
 
 /// Where the time of the messages that `run.why` explains went, as a page of its own.

@@ -23,9 +23,9 @@ const PACKETS_MAX: usize = 200;
 const BODY: &str = include_str!("../../assets/fabric.html");
 
 /// The section, and what its script draws.
-pub(super) fn section(run: &RunRecord) -> Option<(Section, String)> {
+pub(super) fn section(run: &RunRecord, links: &[LinkSamples<'_>]) -> Option<(Section, String)> {
     let network = drawing(run)?;
-    let moving = motion_within(run, CELLS_MAX);
+    let moving = motion_within(run, links, CELLS_MAX);
     let mut says = if moving.is_none() {
         "Nothing moves here, because no port was sampled: give output.every a time, like \
          --set output.every=20us, and take no part of the ports away by output.ports."
@@ -121,18 +121,18 @@ fn drawing(run: &RunRecord) -> Option<Value> {
 /// Queue and use of every sampled port over time. Of the samples that fall into one moment the drawing
 /// has the fullest queue and the mean use. None where there are fewer than two moments.
 pub fn motion(run: &RunRecord) -> Option<Motion> {
-    motion_within(run, usize::MAX)
+    motion_within(run, &run.port_series.by_link(), usize::MAX)
 }
 
 /// The same with so many cells at most: first moments become longer, then the ports that sent least are left out.
-fn motion_within(run: &RunRecord, cells: usize) -> Option<Motion> {
+fn motion_within(run: &RunRecord, links: &[LinkSamples<'_>], cells: usize) -> Option<Motion> {
     let times = run.port_series.moments();
     if times.len() < 2 {
         return None;
     }
-    let mut links = run.port_series.by_link();
+    let mut links: Vec<&LinkSamples<'_>> = links.iter().collect();
     // A port that never had anything to do is drawn as one that has none of it.
-    let seen = |of: &LinkSamples<'_>| of.stretches.last().map_or(0, |(_, row)| row.sent.sum());
+    let seen = |of: &&LinkSamples<'_>| of.stretches.last().map_or(0, |(_, row)| row.sent.sum());
     links.retain(|of| seen(of) > 0);
     links.sort_by_key(|of| (std::cmp::Reverse(seen(of)), of.link));
     links.truncate(cells / MOMENTS_MIN);
@@ -141,12 +141,21 @@ fn motion_within(run: &RunRecord, cells: usize) -> Option<Motion> {
     let moments = times.len().div_ceil(stride);
     let last = |moment: usize| times[((moment + 1) * stride).min(times.len()) - 1].0;
     let ends: Vec<u64> = (0..moments).map(last).collect();
-    let port = |of: LinkSamples<'_>| {
+    let port = |of: &LinkSamples<'_>| {
         let mut port = Port::new(moments);
+        let mut moment = 0;
         for (during, row) in &of.stretches {
-            for moment in during.start / stride..=(during.end - 1) / stride {
+            let sent = row.sent.sum();
+            while during.start >= (moment + 1) * stride {
+                moment += 1;
+            }
+            loop {
                 port.queue[moment] = port.queue[moment].max(row.queue);
-                port.sent[moment] = row.sent.sum();
+                port.sent[moment] = sent;
+                if during.end <= (moment + 1) * stride {
+                    break;
+                }
+                moment += 1;
             }
         }
         let used = port.used(&ends, run.ports[of.link as usize].rate);

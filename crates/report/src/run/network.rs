@@ -49,20 +49,29 @@ struct Sampled<'a> {
     stretches: Vec<(Range<usize>, &'a PortSeriesRow)>,
 }
 
-fn sampled<'a>(run: &'a RunRecord, moments: &Range<usize>) -> Vec<Sampled<'a>> {
-    let inside = |(during, row): (Range<usize>, &'a PortSeriesRow)| {
+fn sampled<'a>(
+    run: &'a RunRecord,
+    links: &[LinkSamples<'a>],
+    moments: &Range<usize>,
+) -> Vec<Sampled<'a>> {
+    let inside = |(during, row): &(Range<usize>, &'a PortSeriesRow)| {
         let from = during.start.saturating_sub(moments.start);
         let until = during.end.min(moments.end).saturating_sub(moments.start);
-        (from < until).then_some((from..until, row))
+        (from < until).then_some((from..until, *row))
     };
-    let of_link = |of: LinkSamples<'a>| Sampled {
-        port: &run.ports[of.link as usize],
-        stretches: of.stretches.into_iter().filter_map(inside).collect(),
+    let of_link = |of: &LinkSamples<'a>| {
+        let mut stretches = Vec::with_capacity(of.stretches.len());
+        stretches.extend(of.stretches.iter().filter_map(inside));
+        Sampled {
+            port: &run.ports[of.link as usize],
+            stretches,
+        }
     };
-    run.port_series.by_link().into_iter().map(of_link).collect()
+    links.iter().map(of_link).collect()
 }
 
-pub(super) fn over_time(run: &RunRecord) -> Vec<Section> {
+/// Charts over time, of the samples by link.
+pub(super) fn over_time(run: &RunRecord, links: &[LinkSamples<'_>]) -> Vec<Section> {
     let Some(window) = active(run) else {
         return Vec::new();
     };
@@ -72,7 +81,7 @@ pub(super) fn over_time(run: &RunRecord) -> Vec<Section> {
     if moments.is_empty() {
         return Vec::new();
     }
-    let mut ports = sampled(run, &moments);
+    let mut ports = sampled(run, links, &moments);
     let shown = Shown {
         window,
         times: &all[moments],

@@ -19,6 +19,18 @@ pub struct Headline {
 /// The headline of a comparison; `None` where no message has a completion time at the combinations of settings that
 /// are judged. Of several it claims who is ahead where, and the rest tells each by itself.
 pub fn of(comparison: &Comparison) -> Option<Headline> {
+    if let [only] = comparison.varied.as_slice()
+        && only == "run.threads"
+        && comparison
+            .groups
+            .iter()
+            .all(|group| group.transport == comparison.groups[0].transport)
+    {
+        return Some(Headline {
+            claim: "No result depends on the number of threads: these runs are the same.".into(),
+            more: "How long each took is in its meta.json, as wall_s.".into(),
+        });
+    }
     let judged = comparison.judged();
     let several = judged.len() > 1;
     let mut said: Vec<(&Group, Judged<'_>)> = Vec::new();
