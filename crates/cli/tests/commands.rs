@@ -797,18 +797,3 @@ fn bad_files_are_answered_with_their_place_and_what_to_write() {
         &["bad.toml:7:8", "of what the uplinks can carry", "at most"],
     );
 }
-
-#[test]
-fn a_folder_that_cannot_be_written_is_said_before_anything_runs() {
-    let folder = Folder::new("unwritable");
-    let file = folder.write("small.toml", SMALL);
-    folder.write("taken", "");
-    let output = tidegate(&folder.0, &["run", &file, "--out", "taken/under"]);
-    assert_eq!(output.status.code(), Some(4));
-    assert_eq!(text(&output.stdout), "", "nothing has run");
-    let err = text(&output.stderr);
-    assert!(
-        err.contains("cannot write taken/under") && err.contains("--out"),
-        "{err}"
-    );
-}

@@ -1,4 +1,7 @@
 //! Several runs side by side: transports, settings and seeds in one table and one page.
+//!
+//! The figures come first, then groups of runs that differ in their seeds alone, then the table. Module `parts` ranks
+//! sizes and tags, `level` says who cannot be told apart, and `ground` what all that rests on.
 
 mod advice;
 mod ground;
