@@ -34,7 +34,7 @@ impl Observer for Look<'_> {
     }
 }
 
-/// What is named instead of a patience that outlasts the run. [homa linux, timeout_ticks]
+/// What is named instead of a patience that outlasts the run. [homa linux, `timeout_ticks`]
 const PATIENCE: Span = Span::ms(100);
 
 impl Assembled {
@@ -122,9 +122,9 @@ impl Assembled {
         };
         let name = self.scenario.protocol.name();
         let key = if name.contains('+') {
-            format!("'transport.\"{name}\".timeout={}'", PATIENCE)
+            format!("'transport.\"{name}\".timeout={PATIENCE}'")
         } else {
-            format!("transport.{name}.timeout={}", PATIENCE)
+            format!("transport.{name}.timeout={PATIENCE}")
         };
         format!(
             ". Hosts give a silent peer up after {timeout}, no sooner than the run ends: with --set {key} they would have"
