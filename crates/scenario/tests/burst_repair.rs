@@ -244,3 +244,18 @@ fn ports_without_room_for_what_is_protected_are_warned_of() {
     let (warned, said) = warns("homa", "switch.buffer=10KB");
     assert!(!warned, "{said}");
 }
+
+/// What a host says of its data may wait for long behind it, at that host, and is not said again meanwhile.
+#[test]
+fn no_timer_takes_the_wait_of_its_own_host_for_a_loss() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 16\nhost_delay = \"5us\"\n[workload]\nkind = \"random\"\n\
+                sizes = \"cache-follower\"\nload = 0.8\nmessages = 400\n[transport]\nkind = \"expresspass+ssp\"\n";
+    for seed in [5, 6] {
+        let record = run(text, seed);
+        assert_eq!(dropped(&record, Class::Control), 0);
+        assert_eq!(
+            (record.status, record.totals.timeouts),
+            (Status::Complete, 0)
+        );
+    }
+}

@@ -3,7 +3,7 @@
 use model::{Class, ConnId, Packet, Transmit};
 use parts::credit_gate::CreditGate;
 use parts::packet_queue::PacketQueue;
-use units::{LineTime, Time};
+use units::{LineTime, Span, Time};
 
 /// Packets that may wait for a host's line. Data waits only where a processing delay released it
 /// in a bunch; requests pile up where many flows open at once. [ours: 512 KiB]
@@ -47,6 +47,11 @@ impl Nic {
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.fifo.len() < FIFO_MAX
+    }
+
+    /// How long what waits takes the line at most, with frames of so many bytes.
+    pub(super) fn clears_in(&self, wire_max: u16) -> Span {
+        self.line.of(u64::from(wire_max) * self.fifo.len() as u64)
     }
 
     /// Queues data or control; false where the FIFO is full and it is lost, which is counted.

@@ -699,12 +699,12 @@ impl Sender {
         // Requests and bursts of others delay the answer by what their buffers hold. An early STOP
         // waits for nothing but credits, which have queues of their own.
         let wait = wait.times(1 << tries.min(DOUBLINGS_MAX));
-        let least = if self.has_work() {
-            Span::ZERO
-        } else {
-            host.settings.overdue
-        };
-        now + wait.max(least)
+        if self.has_work() {
+            return now + wait;
+        }
+        // It leaves behind what its own host has released, and may be that late.
+        let own = host.nic.clears_in(host.settings.encap.wire_max());
+        now + wait.max(host.settings.overdue + own)
     }
 
     /// So many round trips, or the default where none has been measured.
