@@ -146,13 +146,13 @@ impl Routes {
             let starts = twins::starts(batch);
             let path = search.run(&map, &roots, |row, found, ways| {
                 let entry = entries.groups.intern(&mut entries.ports, row, ways);
-                for run in runs(found) {
-                    if let Some(starts) = &starts {
-                        entries.fill(row, starts[run.start]..starts[run.end], entry);
-                        continue;
+                match &starts {
+                    Some(starts) => {
+                        for run in runs(found) {
+                            entries.fill(row, starts[run.start]..starts[run.end], entry);
+                        }
                     }
-                    let edges = batch[run].iter().flat_map(Twins::edges);
-                    edges.for_each(|edges| entries.fill(row, edges, entry));
+                    None => entries.fill_each(row, batch, found, entry),
                 }
             });
             longest = longest.max(path);
@@ -334,6 +334,17 @@ impl Entries {
     fn fill(&mut self, row: u32, edges: Range<usize>, entry: u32) {
         let start = row as usize * self.edges;
         self.table[start + edges.start..start + edges.end].fill(entry);
+    }
+
+    /// The entry of `row` for the edges of those that were `found`.
+    #[cold]
+    #[inline(never)]
+    fn fill_each(&mut self, row: u32, all: &[Twins], found: Roots, entry: u32) {
+        for place in bits(found) {
+            for edges in all[place].edges() {
+                self.fill(row, edges, entry);
+            }
+        }
     }
 
     /// Sends to these edges from the root that was searched from: they lie behind every switch beside it.
