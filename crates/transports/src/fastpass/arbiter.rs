@@ -56,7 +56,7 @@ pub(super) struct Request {
     pub(super) round: u8,
     pub(super) frames: u32,
     pub(super) again: bool,
-    /// The slots before were over when they came.
+    /// The first of the slots before was over when it heard of them.
     pub(super) late: bool,
 }
 
@@ -497,6 +497,7 @@ impl Arbiter {
             self.heard %= self.plan.words;
         }
         self.free_slot = first + u64::from(self.plan.batch.min(BATCH_MAX));
+        self.words.of(first..self.free_slot);
         let before = self.given;
         for slot in first..self.free_slot {
             if self.list.is_empty() {
@@ -525,8 +526,10 @@ impl Arbiter {
             let Pair { from, to, .. } = self.pairs[pair];
             let first = self.pairs[pair].queue.first();
             let demand = first.expect("a pair has messages").2;
+            let Demand { left, .. } = self.demands[demand];
             let new = self.demands[demand].is_full(slot, bits) && !self.is_own(from);
-            if self.words.admit(&self.plan, slot, new) && self.admits(slot, from, to) {
+            let admitted = self.words.admit(&self.plan, slot, new.then_some(left));
+            if admitted && self.admits(slot, from, to) {
                 self.words.add(&self.plan, slot, new);
                 scratch.served.push((pair, demand));
                 scratch.frames.push((from, to));

@@ -178,6 +178,7 @@ impl Host {
         let (first, conn) = (self.first_of(cx.now, alloc.slot), &mut self.conns[slot]);
         conn.tx
             .hear_arbiter(cx.now, self.settings.arbiter.is_none());
+        conn.tx.late = self.settings.shared && cx.now > first.after(self.settings.late);
         let of = (slot, conn.order, conn.tx.ordinal);
         let mut wasted = 0;
         for (nth, way) in alloc.each() {

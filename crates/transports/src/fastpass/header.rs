@@ -16,7 +16,7 @@ model::header! {
         to: u32 = 32..52 "the host that its frames go to; where receivers arbitrate, the number of the message, modulo 2^16";
         round: u8 = 52..60 "which request of the connection, modulo 2^8";
         frames: u32 = 60..84 "slots that it wants; none takes back what it wanted";
-        late: bool = 84..85 "slots before were over when it heard of them, or when its line was free";
+        late: bool = 84..85 "the first of the slots before was over when it heard of them";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         again: bool = 99..100 "it was said before, and wants an answer";

@@ -353,7 +353,6 @@ impl Host {
         let Some(piece) = piece else {
             self.totals.credits_wasted += 1;
             self.counts.slots_late += u64::from(late);
-            conn.tx.late |= late;
             self.settle(cx, turn.slot);
             return false;
         };

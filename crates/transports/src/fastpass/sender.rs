@@ -38,7 +38,7 @@ pub(super) struct Sender {
     pub(super) wanted: u32,
     pub(super) granted: u32,
     pub(super) round: u8,
-    /// A slot was over when its turn came, and none has come since.
+    /// The last word of the arbiter came when its first slot was over.
     pub(super) late: bool,
     /// When the arbiter was asked, or said something; since when it has not.
     asked_at: Time,
@@ -198,7 +198,6 @@ impl Sender {
         if wanted {
             self.wanted -= 1;
             self.granted += 1;
-            self.late = false;
         }
         wanted
     }

@@ -290,9 +290,9 @@ fn an_arbiter_whose_line_is_behind_gives_what_is_heard_of_in_time() {
         way: Span::ns(1_000),
         ..plan(Order::Fair, Some(shape))
     });
-    // Three messages to three hosts: each wants a word of its own. A batch is 8 us, and begins 2 us ahead.
-    for to in 1..4 {
-        arbiter.on_request(Time::ZERO, wants(0, to, to, 8));
+    // Each message wants a word of its own. A batch is 8 us, and begins 2 us ahead.
+    for (to, frames) in [(1, 8), (2, 8), (3, 1)] {
+        arbiter.on_request(Time::ZERO, wants(0, to, to, frames));
     }
     let mut work = |behind: u64, held: bool| {
         let now = arbiter.due();
@@ -307,12 +307,13 @@ fn an_arbiter_whose_line_is_behind_gives_what_is_heard_of_in_time() {
     };
     // The last slot begins 9 us from now, and its word takes 1.5 us.
     assert_eq!(work(7_501, false), (0, 0, 0));
-    assert_eq!(work(7_500, false), (8, 1, 1), "the last slot");
+    assert_eq!(work(7_500, false), (8, 1, 1), "all that one of them wants");
     // Nobody knows how long a pause takes.
     assert_eq!(work(0, true), (16, 0, 0));
-    // A word is for all slots of its message.
-    assert_eq!(work(500, false), (24, 8, 1));
-    assert_eq!(work(0, false), (32, 8, 1), "the third has its turn");
+    // A word for some slots of a batch says less than one for all of the next.
+    assert_eq!(work(501, false), (24, 0, 0));
+    assert_eq!(work(500, false), (32, 8, 1));
+    assert_eq!(work(0, false), (40, 8, 1), "another has its turn");
 }
 
 /// Words that are held up somewhere come too late however early they leave the arbiter.

@@ -5,6 +5,7 @@ use super::arbiter::Plan;
 use super::shape::Shape;
 use model::HostId;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use units::{Span, Time};
 
 /// Requests that it remembers when all is told; what comes on top may get slots twice.
@@ -18,6 +19,8 @@ pub(super) struct Words {
     /// When the batch is given away, and for how long nothing of it can leave.
     now: Time,
     busy: Span,
+    /// The slots of the batch.
+    slots: Range<u64>,
     /// Words of the batch so far, and frames.
     said: u64,
     frames: u64,
@@ -33,10 +36,16 @@ impl Words {
             clear: self.clear,
             now,
             busy: behind.max(self.clear.since(now)),
+            slots: 0..0,
             said,
             frames: 0,
             slack: Span(u64::MAX),
         };
+    }
+
+    /// These are the slots.
+    pub(super) fn of(&mut self, slots: Range<u64>) {
+        self.slots = slots;
     }
 
     /// How long the arbiter may take, so that one more word comes before `slot` begins.
@@ -46,16 +55,18 @@ impl Words {
         begins.0.checked_sub(takes).map(Span)
     }
 
-    /// Whether one more frame may have `slot`, with a `new` word or without.
-    pub(super) fn admit(&self, plan: &Plan, slot: u64, new: bool) -> bool {
+    /// Whether one more frame may have `slot`: without a word of its own, or with one for a message that wants so many slots `new`.
+    ///
+    /// A word that comes in time for later slots alone, for a message that wants more than these, can be said in the next batch for more.
+    pub(super) fn admit(&self, plan: &Plan, slot: u64, new: Option<u32>) -> bool {
         if plan.own.is_none() {
             return true;
         }
         let works = plan.frame_time.times(self.frames + 1).max(self.busy);
-        let own = match new {
-            true => self.slack(plan, slot),
-            false => Some(self.slack),
-        };
+        let own = new.map_or(Some(self.slack), |left| {
+            let whole = u64::from(left) <= self.slots.end - slot;
+            self.slack(plan, if whole { slot } else { self.slots.start })
+        });
         own.is_some_and(|own| works <= own.min(self.slack))
     }
 
