@@ -524,6 +524,9 @@ impl Arbiter {
         for place in 0..self.list.len() {
             let pair = self.list[place];
             let Pair { from, to, .. } = self.pairs[pair];
+            if !self.are_free(slot, from, to) {
+                continue;
+            }
             let first = self.pairs[pair].queue.first();
             let demand = first.expect("a pair has messages").2;
             let Demand { left, .. } = self.demands[demand];
@@ -586,12 +589,15 @@ impl Arbiter {
         }
     }
 
-    /// Whether a frame of these two fits the slot, which it has then.
+    /// Whether one may send in the slot, and the other get.
+    #[inline]
+    fn are_free(&self, slot: u64, from: u32, to: u32) -> bool {
+        let (sender, receiver) = (&self.hosts[from as usize], &self.hosts[to as usize]);
+        sender.sends_from <= slot && receiver.gets_from <= slot
+    }
+
+    /// Whether a frame of these two, who are free, fits the slot, which it has then.
     fn admits(&mut self, slot: u64, from: u32, to: u32) -> bool {
-        let (sender, receiver) = (self.hosts[from as usize], self.hosts[to as usize]);
-        if sender.sends_from > slot || receiver.gets_from > slot {
-            return false;
-        }
         let mut widths = [1, 1];
         if let Some(shape) = self.plan.shape.as_deref() {
             let seats = [from, to].map(|host| shape.seats[host as usize]);
