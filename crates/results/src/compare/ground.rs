@@ -159,7 +159,8 @@ pub(super) fn above(comparison: &Comparison, place: &Group, style: Style) -> Str
         at if at.is_empty() => String::new(),
         at => format!("{at}: "),
     };
-    let mut told = format!("{settings}{} messages", human::count(shared.messages));
+    let messages = human::plural(shared.messages, "message", "messages");
+    let mut told = format!("{settings}{messages}");
     for more in [&shared.list, &shared.cut] {
         if !more.is_empty() {
             let _ = write!(told, "; {more}");
