@@ -384,3 +384,18 @@ fn what_has_no_room_leaves_no_part_of_a_file_and_says_so() {
     let page = |path: &Path| path.extension().is_some_and(|end| end == "html");
     assert!(!pages.any(|entry| page(&entry.unwrap().path())));
 }
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said_before_anything_runs() {
+    let folder = Folder::new("unwritable");
+    let file = folder.write("small.toml", SMALL);
+    folder.write("taken", "");
+    let output = tidegate(&folder.0, &["run", &file, "--out", "taken/under"]);
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(text(&output.stdout), "", "nothing has run");
+    let err = text(&output.stderr);
+    assert!(
+        err.contains("cannot write taken/under") && err.contains("--out"),
+        "{err}"
+    );
+}

@@ -1,8 +1,10 @@
 //! A comparison as one page: what its sections are, in which order, and the tables among them.
 //!
 //! The first words and facts come first, then curves over a number that varies, parts of the messages, and all numbers. Module
-//! `over` draws runs over each other, and `standings` who is how far from the best.
+//! `over` draws runs over each other, `standings` who is how far from the best, and `ground` says what all that rests on:
+//! lists of messages, room in ports, and what was lost there.
 
+mod ground;
 mod over;
 mod standings;
 
@@ -61,6 +63,8 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
     }
     pair_up(&mut sections);
     sections.extend(judged.iter().filter_map(|place| parts(&comparison, place)));
+    sections.push(ground::lists(&comparison, &judged));
+    sections.extend(ground::ports(&comparison, &judged));
     sections.push(numbers(&comparison, runs, beside));
     sections.push(fingerprints(&comparison, runs, beside));
     let (headline, lede) = first_words(&comparison);
@@ -492,8 +496,8 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     if many {
         rows = telling_first(rows);
     }
-    let cell = |row: &PartRow, i: usize| part_cell(row, i, rivals.len());
     let names = || rivals.iter().map(|group| group.transport.as_str());
+    let all: Vec<Vec<Value>> = rows.iter().map(part_cells).collect();
     let table = if rivals.len() > ACROSS_MAX && !many {
         let short = |row: &PartRow| {
             let name = row.name.trim_start_matches("p99 slowdown, ");
@@ -507,15 +511,19 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
                 .collect::<Vec<_>>(),
         );
         for (i, name) in names().enumerate() {
-            let cells = rows.iter().map(|row| cell(row, i));
+            let cells = all.iter().map(|row| row[i].clone());
             table.push(std::iter::once(plain(name)).chain(cells).collect());
         }
+        let counts = rows.iter().map(|row| plain(human::count(row.messages)));
+        table.push(std::iter::once(plain("messages")).chain(counts).collect());
         table
     } else {
-        let mut table = Table::new(&std::iter::once("part").chain(names()).collect::<Vec<_>>());
-        for row in &rows {
-            let cells = (0..rivals.len()).map(|i| cell(row, i));
-            table.push(std::iter::once(plain(&row.name)).chain(cells).collect());
+        let head = std::iter::once("part").chain(names());
+        let mut table = Table::new(&head.chain(["messages"]).collect::<Vec<_>>());
+        for (row, cells) in rows.iter().zip(all) {
+            let cells = std::iter::once(plain(&row.name)).chain(cells);
+            let count = plain(human::count(row.messages));
+            table.push(cells.chain([count]).collect());
         }
         table
     };
@@ -523,8 +531,9 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
         id: id("parts", last).into(),
         title: titled("Who is ahead where", last).into(),
         says: format!(
-            "Sizes and tags of messages by themselves; the best is bold, and who is level with it; small numbers are ratios to the \
-             best. Stragglers, where a tag has \
+            "Ranked by p99 slowdown within each size and tag; the best is bold, and who is level with it. Who is level shares a \
+             place, and small numbers are ratios to the best. Where messages did not finish, no. 2+ is a place from 2 on, and no. 2-3 \
+             is 3 should who left them be ahead. Stragglers, where a tag has \
              some, are messages with more than twice the median slowdown of their own tag.{}",
             if many {
                 " Tags in which they are furthest apart come first."
@@ -540,24 +549,27 @@ fn parts(comparison: &Comparison, last: &Group) -> Option<Section> {
     })
 }
 
-/// What a rival has of a part: the best is bold, others have their ratio to it, and their place where they are many.
-fn part_cell(row: &PartRow, i: usize, rivals: usize) -> Value {
-    let told = results::escape(&row.show(i).replace(">=", "≥"));
-    let own = row.cells[i].map(|(interval, _)| interval.mean);
-    if row.is_best(i) {
-        return markup(format!("<b class=\"best\">{told}</b>"));
-    }
-    let times = row.best().zip(own).and_then(|(best, own)| times(own, best));
-    let rank = row.rank(i).filter(|_| rivals > ACROSS_MAX);
-    let small: Vec<String> = rank
-        .map(|rank| format!("no. {rank}"))
-        .into_iter()
-        .chain(times)
-        .collect();
-    match small.join(", ") {
-        small if small.is_empty() => markup(told),
-        small => markup(format!("{told}<small>{small}</small>")),
-    }
+/// What each rival has of a part: the best is bold, and every number has its place and its ratio to the best.
+fn part_cells(row: &PartRow) -> Vec<Value> {
+    let places = row.places();
+    let best = row.best();
+    let cell = |i: usize| {
+        let told = results::escape(&row.show(i).replace(">=", "≥"));
+        let own = row.cells[i].map(|(interval, _)| interval.mean);
+        let told = if row.is_best(i) {
+            format!("<b class=\"best\">{told}</b>")
+        } else {
+            told
+        };
+        let times = best.zip(own).and_then(|(best, own)| times(own, best));
+        let place = places[i].map(|place| format!("no. {place}"));
+        let small: Vec<String> = place.into_iter().chain(times).collect();
+        match small.join(", ") {
+            small if small.is_empty() => markup(told),
+            small => markup(format!("{told}<small>{small}</small>")),
+        }
+    };
+    (0..row.cells.len()).map(cell).collect()
 }
 
 /// How many times the best a number is, where that can be told from 1.

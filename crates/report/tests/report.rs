@@ -266,6 +266,9 @@ fn a_comparison_is_well_formed_and_small() {
         assert!(html.len() < 1_000_000, "{} bytes", html.len());
         let words = words(&html);
         assert!(words.contains("At load 0.8, the"), "{words}");
+        assert!(words.contains("One list of messages for all"), "{words}");
+        assert!(words.contains("000000000000feed"), "{words}");
+        assert!(words.contains("no. 2"), "{words}");
         for run in &runs {
             assert!(words.contains(&run.fingerprint));
         }

@@ -15,6 +15,7 @@ pub mod dictionary;
 pub mod files;
 mod folder;
 mod grid;
+mod ground;
 pub mod human;
 mod lines;
 mod queues;
@@ -33,6 +34,7 @@ pub use curves::{CURVES_SCHEMA, Curves, QueueCurve, SizeCurves};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};
+pub use ground::{Asked, AtPort, Ground, Needs};
 pub use lines::{LinkGroup, link_group_name, ports_span, utilisation};
 pub use record::{
     Counted, Derived, FlowControl, FlowRow, FlowSeriesRow, MemoryPart, MemoryRow, Names, PortRow,

@@ -1,5 +1,6 @@
 //! What a run hands over to be tabled: plain rows that say nothing of how they came about.
 
+use crate::ground::Ground;
 use crate::series::PortSeries;
 use crate::trace::{PauseRow, Why};
 use model::{ByClass, ByReason, Encap, HostCounts, Totals};
@@ -211,6 +212,8 @@ pub struct Derived {
     /// knows: credit rate, queue bounds. Where there are any, reports show them instead of the
     /// fields above.
     pub more: Vec<(String, String)>,
+    /// What its figures rest on.
+    pub ground: Ground,
 }
 
 /// What ports counted in a window of time.

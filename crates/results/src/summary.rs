@@ -5,6 +5,7 @@
 //! a figure that depends on it says so (`Figure::at_least`).
 
 use crate::apart::{self, Control, OfTag, OfTransport, OwnCounter, Pauses};
+use crate::ground::{Asked, Ground};
 use crate::lines::LinkGroup;
 use crate::queues::{data_queue_max, queue_max};
 use crate::record::{FlowRow, PortRow, RunRecord, Status, StuckRow};
@@ -79,6 +80,9 @@ pub struct Summary {
     pub data_queue_max: Option<QueueMax>,
     /// Packets that were lost.
     pub drops: Drops,
+    /// Data that receivers had asked for, where hosts sent any: what ports dropped of it, and where.
+    #[serde(default)]
+    pub asked: Option<Asked>,
     /// What ports counted in a window of time, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<CountedSummary>,
@@ -107,6 +111,9 @@ pub struct Summary {
     pub slowest: Vec<Slow>,
     /// What follows from the scenario before anything runs.
     pub derived: DerivedSummary,
+    /// What ports have room for, and what was cut off the traffic.
+    #[serde(default)]
+    pub ground: Ground,
 }
 
 /// A flow that did not finish, as one of its hosts sees it.
@@ -410,6 +417,7 @@ impl Summary {
             queue_max: queue_max(&run.ports),
             data_queue_max: data_queue_max(&run.ports),
             drops: drops(&run.ports),
+            asked: Asked::of(&run.ports),
             counted: run.counted.as_ref().map(|counted| CountedSummary {
                 from_ps: counted.window.start.0,
                 until_ps: counted.window.end.0,
@@ -434,6 +442,7 @@ impl Summary {
                 propagation_rtt_ps: run.derived.propagation_rtt.0,
                 bdp: run.derived.bdp.0,
             },
+            ground: Ground::of(run),
         };
         warn(&mut summary, run);
         summary

@@ -16,6 +16,9 @@ pub fn text(runs: &[(&Summary, &[Verdict])], style: Style) -> String {
     let summaries: Vec<&Summary> = runs.iter().map(|&(summary, _)| summary).collect();
     let mut out = header(&summaries, style);
     out.push_str(&rows(&summaries, style));
+    if runs.len() > 1 {
+        out.push_str(&crate::compare::standing_of(&summaries, style));
+    }
     out.push_str(&notes(runs, style));
     out
 }

@@ -331,7 +331,7 @@ fn stragglers_of_a_group_stand_beside_those_of_others_and_rank_nobody() {
     let of = |name: &str| rows.iter().find(|row| row.name == name);
     let row = of("stragglers, tag checkpoint").unwrap();
     assert_eq!((row.show(0), row.show(1)), ("15".into(), "0".into()));
-    assert!(!row.is_best(1) && row.best().is_none() && row.rank(1).is_none());
+    assert!(!row.is_best(1) && row.best().is_none() && row.places()[1].is_none());
     assert!(of("stragglers, tag rpc").is_none(), "nobody has some");
     let page = report::of_runs(&all, &[], "", 0);
     assert!(

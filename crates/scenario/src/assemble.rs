@@ -12,6 +12,7 @@ use crate::control::Controls;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::facts::Fabric;
 use crate::fates::is_endless;
+use crate::ground;
 use crate::ideal::Ideal;
 use crate::memory::{self, Need};
 use crate::network;
@@ -744,6 +745,7 @@ impl Assembled {
                 .into_iter()
                 .map(|f| (f.name, f.value))
                 .collect(),
+            ground: ground::of(self),
         }
     }
 }

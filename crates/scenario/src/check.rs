@@ -90,7 +90,7 @@ fn legacy_queues(spec: &PortSpec) -> impl Iterator<Item = String> {
 }
 
 /// What a port does that cuts the payload off what finds no room.
-fn trimming(spec: &PortSpec) -> Option<String> {
+pub(crate) fn trimming(spec: &PortSpec) -> Option<String> {
     let cut = |queue: &QueueSpec| match queue.over {
         Over::Trim { to, bounce, .. } => Some((queue.limit, to, bounce)),
         Over::Drop | Over::PushOut => None,
@@ -192,15 +192,7 @@ impl Assembled {
         let mut figures = Vec::new();
         for (rate, spec) in by_rate {
             let at = format!("at {}", human::rate(rate));
-            let buffer = match crate::network::switch(&self.scenario.switch).memory {
-                Memory::Shared { size, alpha } => Some(format!(
-                    "{} shared by a switch, alpha {alpha}",
-                    human::bytes(size)
-                )),
-                Memory::PerPort => spec
-                    .data()
-                    .map(|_| format!("{} per port", human::bytes(spec.buffer))),
-            };
+            let buffer = self.buffer(spec);
             figures.extend(buffer.map(|buffer| figure(format!("buffer {at}"), buffer)));
             figures.extend(trimming(spec).map(|said| duty(format!("trimming {at}"), said)));
             if let Some(credit) = spec.credit() {
@@ -245,6 +237,19 @@ impl Assembled {
             figures.extend(queues.map(|said| duty(format!("legacy queue {at}"), said)));
         }
         figures
+    }
+
+    /// What a port has room for, where it drops what finds none.
+    pub(crate) fn buffer(&self, spec: &PortSpec) -> Option<String> {
+        match crate::network::switch(&self.scenario.switch).memory {
+            Memory::Shared { size, alpha } => Some(format!(
+                "{} shared by a switch, alpha {alpha}",
+                human::bytes(size)
+            )),
+            Memory::PerPort => spec
+                .data()
+                .map(|_| format!("{} per port", human::bytes(spec.buffer))),
+        }
     }
 
     /// Whether anything in a port of a switch is limited by `switch.buffer`.
@@ -358,7 +363,8 @@ impl Assembled {
             figure("messages", human::count(self.traffic.messages.len() as u64)),
             figure("bytes", load.bytes()),
         ];
-        figures.extend(self.scenario.workloads.iter().filter_map(cut));
+        let cuts = self.scenario.workloads.iter().filter_map(cut);
+        figures.extend(cuts.map(|(name, told)| figure(format!("{name} cut"), told)));
         if load.span > Span::ZERO {
             let share = |wire: u64, capacity: Rate| {
                 let could = capacity.bytes_in(load.span).0;
@@ -399,8 +405,8 @@ impl Assembled {
     }
 }
 
-/// What `largest` cuts off a distribution, if it cuts anything.
-fn cut(source: &Settings<Workload>) -> Option<Figure> {
+/// What `largest` cuts off a distribution, where it is written: its name, and how much.
+pub(crate) fn cut(source: &Settings<Workload>) -> Option<(String, String)> {
     let Source::Random(of) = &source.kind else {
         return None;
     };
@@ -410,18 +416,18 @@ fn cut(source: &Settings<Workload>) -> Option<Figure> {
         traffic::distribution(&source.section, of).ok()?,
     );
     let messages = 1.0 - whole.share_at_most(largest.0);
-    (messages > 0.0).then(|| {
+    let told = if messages > 0.0 {
         let bytes = 1.0 - cut.mean() / whole.mean();
-        figure(
-            format!("{} cut", of.sizes.name),
-            format!(
-                "{} of the messages, to {}; their ends are {} of the bytes",
-                human::percent(messages),
-                human::bytes(largest),
-                human::percent(bytes)
-            ),
+        format!(
+            "{} of the messages, to {}; their ends are {} of the bytes",
+            human::percent(messages),
+            human::bytes(largest),
+            human::percent(bytes)
         )
-    })
+    } else {
+        format!("none, no message is above {}", human::bytes(largest))
+    };
+    Some((of.sizes.name.clone(), told))
 }
 
 impl Assembled {

@@ -34,6 +34,9 @@ impl Observer for Look<'_> {
     }
 }
 
+/// What is named instead of a patience that outlasts the run. [homa linux, `timeout_ticks`]
+const PATIENCE: Span = Span::ms(100);
+
 impl Assembled {
     /// Bytes that were accepted, by connection and receiving host, and the moment after which nothing went on, where that
     /// is long ago: found by running it again, because counting them costs every packet something, and most runs finish.
@@ -93,17 +96,39 @@ impl Assembled {
             return String::new();
         }
         let arrived = outcome.accepted.values().any(|&bytes| bytes > 0);
+        let patience = self.patience();
         match still {
             Some(at) if arrived => format!(
-                "; nothing has arrived since {}, so that more time would hardly help",
+                "; nothing has arrived since {}, so that more time would hardly help{patience}",
                 Span(at.0)
             ),
-            Some(_) => "; nothing has ever arrived, so that more time would hardly help".to_owned(),
+            Some(_) => {
+                format!("; nothing has ever arrived, so that more time would hardly help{patience}")
+            }
             None => format!(
                 "; give them more time, like --set run.until={}",
                 until.times(10)
             ),
         }
+    }
+
+    /// That ends of the transport wait for a silent peer as long as the run lasts, where they do: nobody has given up then.
+    fn patience(&self) -> String {
+        let parameters = self.scenario.factory.resolved();
+        let timeout = parameters.get("timeout").and_then(toml::Value::as_str);
+        let timeout = timeout.and_then(|text| text.parse::<Span>().ok());
+        let Some(timeout) = timeout.filter(|timeout| timeout.0 >= self.until().0) else {
+            return String::new();
+        };
+        let name = self.scenario.protocol.name();
+        let key = if name.contains('+') {
+            format!("'transport.\"{name}\".timeout={PATIENCE}'")
+        } else {
+            format!("transport.{name}.timeout={PATIENCE}")
+        };
+        format!(
+            ". Hosts give a silent peer up after {timeout}, no sooner than the run ends: with --set {key} they would have"
+        )
     }
 
     /// Until when what happened counts. What did not finish has been waiting until the end that was asked for, whatever

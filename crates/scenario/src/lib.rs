@@ -23,6 +23,7 @@ pub mod fields;
 mod folder;
 mod format;
 pub mod fuzz;
+mod ground;
 mod ideal;
 pub mod import;
 mod lone;

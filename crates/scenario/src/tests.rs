@@ -3,7 +3,7 @@
 use crate::{Scenario, load_text};
 use units::Span;
 
-fn good(text: &str, sets: &[&str]) -> Scenario {
+pub(crate) fn good(text: &str, sets: &[&str]) -> Scenario {
     let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
     load_text("t.toml", text, &sets).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -16,7 +16,7 @@ fn wrong(text: &str, sets: &[&str]) -> String {
     }
 }
 
-const INCAST: &str = "[workload]\nkind = \"incast\"\n";
+pub(crate) const INCAST: &str = "[workload]\nkind = \"incast\"\n";
 
 #[test]
 fn a_wrong_unit_is_shown_with_the_right_one() {

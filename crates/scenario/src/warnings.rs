@@ -10,7 +10,7 @@ use model::{Encap, EndpointConfig, HostId, Net as _};
 use results::human;
 use std::sync::Arc;
 use topology::{Link, NodeId, Routes, Topology};
-use transports::{Crowd, Factory, Transport};
+use transports::{Crowd, Factory, Protected, Transport};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Start, Traffic};
 
@@ -299,14 +299,23 @@ fn largest(starts: &[Starts]) -> Option<&[Starts]> {
     together.max_by_key(|crowd| crowd.len())
 }
 
-/// What ports before hosts have to keep, where they drop other packets first, and have no room for.
-pub(crate) fn protected(
+/// What a port before a host has to keep, where it drops other packets first.
+pub(crate) struct Kept<'a> {
+    /// What the transport counts on.
+    pub(crate) protected: Protected,
+    /// The port that holds least.
+    pub(crate) port: &'a PortSpec,
+    link: &'a Link,
+}
+
+/// What ports before hosts have to keep, under a transport that says so.
+pub(crate) fn kept<'a>(
     scenario: &Scenario,
-    fabric: Fabric<'_>,
-    ports: &[Arc<PortSpec>],
+    fabric: Fabric<'a>,
+    ports: &'a [Arc<PortSpec>],
     traffic: &Traffic,
     base_rtt: Span,
-) -> Option<String> {
+) -> Option<Kept<'a>> {
     let (topology, switch) = (fabric.topology, &scenario.switch);
     if switch.shared_buffer.is_some() || scenario.control.is_some() {
         return None;
@@ -328,8 +337,28 @@ pub(crate) fn protected(
         ways: crowd.iter().map(ways).max().unwrap_or(1),
     };
     let protected = scenario.factory.protects(&config, told)?;
+    Some(Kept {
+        protected,
+        port,
+        link,
+    })
+}
+
+/// What ports before hosts have to keep and have no room for.
+pub(crate) fn protected(
+    scenario: &Scenario,
+    fabric: Fabric<'_>,
+    ports: &[Arc<PortSpec>],
+    traffic: &Traffic,
+    base_rtt: Span,
+) -> Option<String> {
+    let Kept {
+        protected,
+        port,
+        link,
+    } = kept(scenario, fabric, ports, traffic, base_rtt)?;
     (protected.bytes > port.buffer).then(|| {
-        let name = |node| &topology.node(node).name;
+        let name = |node| &fabric.topology.node(node).name;
         format!(
             "{} counts on {} of room at {} -> {}, which holds {}: what it protects may be lost there; {}, or set switch.buffer = \"{}\" \
              or more",

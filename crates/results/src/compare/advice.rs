@@ -133,6 +133,7 @@ fn figure(key: &str, name: &str, (unit, better): (Unit, Better), rivals: &[&Grou
         better,
         cells: rivals.iter().map(cell).collect(),
         seeds: seeds_of(rivals),
+        messages: rivals.iter().map(|group| group.messages).max().unwrap_or(0),
     }
 }
 
@@ -414,9 +415,12 @@ mod tests {
             settings: Vec::new(),
             seeds: (0..seeds).collect(),
             fingerprints: (0..seeds).map(|seed| seed.to_string()).collect(),
+            lists: Vec::new(),
             messages: 10,
             figures: Vec::new(),
             parts: Vec::new(),
+            ground: crate::Ground::default(),
+            asked: None,
         }
     }
 
@@ -427,6 +431,7 @@ mod tests {
             unit: Unit::Ratio,
             better: Better::Lower,
             seeds: Vec::new(),
+            messages: 10,
             cells: cells
                 .iter()
                 .map(|&(low, high, bound)| Some((interval(low, high), bound)))

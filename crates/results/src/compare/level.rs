@@ -77,6 +77,64 @@ impl Level {
     }
 }
 
+/// The place of a rival in one figure, 1 for the best. Who is level shares one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The first that it may have.
+    pub from: usize,
+    /// The last: a later one where others left messages unfinished and might be ahead; `None` where it left some itself.
+    pub to: Option<usize>,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.to {
+            Some(to) if to == self.from => write!(f, "{}", self.from),
+            Some(to) => write!(f, "{}-{to}", self.from),
+            None => write!(f, "{}+", self.from),
+        }
+    }
+}
+
+/// The place of each rival. Who is level with the best has the first; who is level with the best of the others has the
+/// next; and so on.
+pub(super) fn places(
+    cells: &[Option<Bounded>],
+    seeds: &[usize],
+    better: Better,
+) -> Vec<Option<Place>> {
+    let ended = |cell: &Option<Bounded>| cell.filter(|(_, bound)| !bound);
+    let mut left: Vec<Option<Bounded>> = cells.iter().map(ended).collect();
+    let mut places: Vec<Option<Place>> = vec![None; cells.len()];
+    let mut before = 0;
+    loop {
+        let ahead = Level::of(&left, seeds, better).ahead;
+        if ahead.is_empty() {
+            break;
+        }
+        let from = before + 1;
+        before += ahead.len();
+        for rival in ahead {
+            // Who left messages unfinished may be ahead as long as its bound lies within what this one has.
+            let most = left[rival].map_or(0.0, |(own, _)| own.high);
+            let may = |cell: &&Bounded| cell.1 && cell.0.low <= most;
+            let to = from + cells.iter().flatten().filter(may).count();
+            places[rival] = Some(Place { from, to: Some(to) });
+            left[rival] = None;
+        }
+    }
+    let open = (0..cells.len()).filter_map(|i| Some((i, cells[i].filter(|(_, bound)| *bound)?)));
+    for (rival, (own, _)) in open.filter(|_| better == Better::Lower) {
+        let ahead = cells.iter().filter_map(ended);
+        let ahead = ahead.filter(|(other, _)| other.high < own.low).count();
+        places[rival] = Some(Place {
+            from: ahead + 1,
+            to: None,
+        });
+    }
+    places
+}
+
 /// Seeds that tell something, by rival.
 pub(super) fn seeds_of(rivals: &[&Group]) -> Vec<usize> {
     rivals.iter().map(|group| group.measured()).collect()
@@ -113,6 +171,35 @@ mod tests {
         let three = [(3.7, 3.8, false), (4.0, 4.1, false), (3.7, 4.9, false)];
         assert_eq!(ahead(&three, Better::Lower), [0]);
         assert_eq!(ahead(&[three[0], three[2]], Better::Lower), [0, 1]);
+    }
+
+    fn told(of: &[(f64, f64, bool)]) -> Vec<String> {
+        let places = places(&cells(of), &vec![1; of.len()], Better::Lower);
+        let told = places.into_iter().flatten();
+        told.map(|place| place.to_string()).collect()
+    }
+
+    #[test]
+    fn who_is_level_shares_a_place_and_the_next_is_behind_all_of_them() {
+        let once = |value: f64| (value, value, false);
+        // 1.04 is within 5 % of 1.00, 1.07 is not; it is level with 1.10, and 1.13 is not.
+        let all = [1.10, 1.04, 3.0, 1.00, 1.07, 1.13].map(once);
+        assert_eq!(told(&all), ["3", "1", "6", "1", "3", "5"]);
+    }
+
+    #[test]
+    fn a_place_is_as_unsure_as_what_others_left_unfinished() {
+        let of = |value: f64, bound: bool| (value, value, bound);
+        // What is at least 2.5 may be anywhere behind 2.0, and ahead of nobody for sure.
+        let all = [
+            of(2.0, false),
+            of(2.5, true),
+            of(3.0, false),
+            of(4.0, false),
+        ];
+        assert_eq!(told(&all), ["1", "2+", "2-3", "3-4"]);
+        // Who may be ahead of everybody takes the first place from nobody for sure.
+        assert_eq!(told(&[of(2.0, false), of(1.0, true)]), ["1-2", "1+"]);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Several runs side by side: transports, settings and seeds in one table and one page.
+//!
+//! The figures come first, then groups of runs that differ in their seeds alone, then the table. Module `parts` ranks
+//! sizes and tags, `level` says who cannot be told apart, and `ground` what all that rests on.
 
 mod advice;
+mod ground;
 mod headline;
 mod level;
 mod parts;
@@ -8,7 +12,9 @@ mod places;
 mod warnings;
 
 pub use advice::{Advice, PartVerdict, changed};
+pub use ground::{Shared, ports_told};
 pub use headline::{Headline, of as headline};
+pub use level::Place;
 pub use parts::{
     ACROSS_MAX, Part, PartRow, TAGS_SHOWN, UnderEach, most_telling, part_rows, telling_first,
     under_each,
@@ -18,6 +24,7 @@ pub use warnings::{interrupted, warnings};
 use self::level::{Bounded, Level, seeds_of};
 use crate::Unit;
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
+use crate::ground::{Asked, Ground};
 use crate::human;
 use crate::stats::{BOOTSTRAP_SEEDS, Figure, Interval};
 use crate::summary::Summary;
@@ -238,12 +245,18 @@ pub struct Group {
     pub seeds: Vec<u64>,
     /// Their fingerprints, in the same order.
     pub fingerprints: Vec<String>,
+    /// The hashes of the lists of messages that they served, in the same order.
+    pub lists: Vec<String>,
     /// Messages of one run, those of the run with most.
     pub messages: u64,
     /// The figures over the seeds.
     pub figures: Vec<GroupFigure>,
     /// The tail of the slowdown of each part of the messages, where there are several.
     pub parts: Vec<Part>,
+    /// What ports have room for, and what was cut off the traffic.
+    pub ground: Ground,
+    /// Data that receivers had asked for, over all seeds, and what ports dropped of it.
+    pub asked: Option<Asked>,
 }
 
 /// One figure of a [`Group`].
@@ -353,6 +366,10 @@ impl Comparison {
             settings: settings(members[0]),
             seeds: members.iter().map(|run| run.seed).collect(),
             fingerprints: members.iter().map(|run| run.fingerprint.clone()).collect(),
+            lists: members
+                .iter()
+                .map(|run| run.messages_hash.clone())
+                .collect(),
             messages: members
                 .iter()
                 .map(|run| run.all().messages)
@@ -363,6 +380,8 @@ impl Comparison {
                 .map(|metric| over_seeds(metric, &members))
                 .collect(),
             parts: parts::of(&members),
+            ground: members[0].ground.clone(),
+            asked: Asked::all(&members),
         };
         Self {
             schema: crate::SCHEMA,
@@ -544,6 +563,23 @@ pub(crate) fn conclusion(runs: &[&Summary], style: Style) -> String {
     out
 }
 
+/// Who stands where by size and tag at each combination of settings that is judged, and what that rests on.
+fn standing(comparison: &Comparison, style: Style) -> String {
+    parts::text(comparison, style) + &ground::text(comparison, style)
+}
+
+/// The same of runs that are told one by one; nothing where they are of several scenarios, or differ in what is not
+/// named.
+pub(crate) fn standing_of(runs: &[&Summary], style: Style) -> String {
+    let comparison = Comparison::of(runs);
+    let one = runs.iter().all(|run| run.scenario == comparison.scenario);
+    if one && comparison.mixed().is_none() {
+        standing(&comparison, style)
+    } else {
+        String::new()
+    }
+}
+
 /// One row per group, the best of its rivals in colour.
 pub fn text(runs: &[&Summary], style: Style) -> String {
     let comparison = Comparison::of(runs);
@@ -594,7 +630,7 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
     }
     let mut out = header(runs, style);
     out.push_str(&render(&columns, style));
-    out.push_str(&parts::text(&comparison, style));
+    out.push_str(&standing(&comparison, style));
     out.push_str(&conclusion(runs, style));
     let spread = what_the_spread_is(&comparison);
     if !spread.is_empty() {

@@ -1,9 +1,9 @@
 //! Sizes and tags of messages by themselves: who is ahead where, and when a group is complete.
 
-use super::level::{Bounded, Level, seeds_of};
-use super::{Better, Comparison, Group};
+use super::level::{Bounded, Level, Place, places, seeds_of};
+use super::{Better, Comparison, Group, ground};
 use crate::Unit;
-use crate::grid::{Cell, Column, Paint, Style, render};
+use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::human;
 use crate::stats::{Figure, Interval};
 use crate::summary::Summary;
@@ -159,6 +159,8 @@ pub struct PartRow {
     pub cells: Vec<Option<(Interval, bool)>>,
     /// Seeds that tell something, by rival.
     pub seeds: Vec<usize>,
+    /// Messages in one run, the run with most.
+    pub messages: u64,
 }
 
 impl PartRow {
@@ -182,20 +184,9 @@ impl PartRow {
             .then_some(best.mean)
     }
 
-    /// The place of a rival among those with a number that is no lower bound, 1 for the least; equals share one.
-    pub fn rank(&self, rival: usize) -> Option<usize> {
-        let sure = |cell: &Option<(Interval, bool)>| {
-            cell.filter(|(_, bound)| !bound)
-                .map(|(interval, _)| interval.mean)
-        };
-        let own = self
-            .cells
-            .get(rival)
-            .filter(|_| self.ranks())
-            .and_then(sure)?;
-        let told = self.unit.show_figure(own);
-        let before = |mean: &f64| *mean < own && self.unit.show_figure(*mean) != told;
-        Some(1 + self.cells.iter().filter_map(sure).filter(before).count())
+    /// The place of each rival, of those that have a number; none where nobody is better than another.
+    pub fn places(&self) -> Vec<Option<Place>> {
+        places(&self.cells, &self.seeds, self.better)
     }
 
     /// Whether nobody is ahead of a rival by more than chance explains; false where all show the same.
@@ -238,6 +229,7 @@ pub(super) fn median_rows(rivals: &[&Group]) -> Vec<PartRow> {
             unit: Unit::Ratio,
             better: Better::Lower,
             seeds: seeds_of(rivals),
+            messages: most(&found),
             cells: found.into_iter().map(|part| part.and_then(of)).collect(),
         }
     });
@@ -268,6 +260,12 @@ fn which(name: &str, found: &[Option<&Part>]) -> String {
         .trim_start_matches("messages ")
         .trim_start_matches("of ");
     tag_of(found).map_or(size.into(), |tag| human::tag(&tag))
+}
+
+/// Messages of a part in one run, under the rival with most.
+fn most(found: &[Option<&Part>]) -> u64 {
+    let all = found.iter().flatten().map(|part| part.messages);
+    all.max().unwrap_or(0)
 }
 
 /// The tag of a part under every rival.
@@ -318,13 +316,14 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
             let cells = found.iter().map(|part| part.and_then(of));
             cells.collect::<Vec<_>>()
         };
-        let tag = tag_of(&found);
+        let (tag, messages) = (tag_of(&found), most(&found));
         rows.push(PartRow {
             name: format!("p99 slowdown, {}", which(name, &found)),
             tag: tag.clone(),
             unit: Unit::Ratio,
             better: Better::Lower,
             seeds: seeds_of(rivals),
+            messages,
             cells: cells(|part| part.p99.map(|interval| (interval, part.at_least))),
         });
         if let Some(tag) = tag {
@@ -334,6 +333,7 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
                 unit: Unit::Time,
                 better: Better::Lower,
                 seeds: seeds_of(rivals),
+                messages,
                 cells: cells(|part| part.took.map(|interval| (interval, part.took_at_least))),
             });
             let late = |part: &Part| {
@@ -346,6 +346,7 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
                 unit: Unit::Count,
                 better: Better::Neither,
                 seeds: seeds_of(rivals),
+                messages,
                 cells: cells(late),
             };
             let some = |(interval, _): &(Interval, bool)| interval.high > 0.0;
@@ -357,34 +358,67 @@ pub fn part_rows(rivals: &[&Group]) -> Vec<PartRow> {
     rows
 }
 
-/// The parts under the rivals of every combination of settings that is judged, the best of each in colour; empty
-/// where nothing is to be told apart.
+/// The parts under the rivals of every combination of settings that is judged, each with its place, the best of each
+/// in colour; what they share stands above.
 pub(super) fn text(comparison: &Comparison, style: Style) -> String {
     let judged = comparison.judged();
-    judged
+    let tables: Vec<(String, Places)> = judged
         .iter()
-        .map(|place| at(comparison, place, style))
-        .collect()
+        .filter_map(|place| at(comparison, place, style))
+        .collect();
+    let mut out: String = tables.iter().map(|(text, _)| text.as_str()).collect();
+    let places = tables.iter().flat_map(|(_, places)| places);
+    let (any, unsure) = places.fold((false, false), |(_, unsure), place| {
+        (true, unsure || place.to != Some(place.from))
+    });
+    if any {
+        let told = [PLACES_TOLD, if unsure { UNSURE_TOLD } else { "" }].concat();
+        let told = wrap(&told, style.width.min(100), 1);
+        out.push_str(&style.paint(Paint::Dim, &told));
+        out.push('\n');
+    }
+    out
 }
 
-fn at(comparison: &Comparison, place: &Group, style: Style) -> String {
+/// The places in a table.
+type Places = Vec<Place>;
+
+/// What the numbers before the dots are.
+const PLACES_TOLD: &str = "1. is the lowest of its size or tag; who is level shares a place.";
+const UNSURE_TOLD: &str = " Where messages did not finish, 2+ is a place from 2 on, and 2-3 is 3 should who left them be ahead.";
+
+/// ` 2. 3.14` under every rival, the dots below each other.
+fn placed(row: &PartRow) -> Vec<String> {
+    let places = row.places();
+    let told = |place: Option<Place>| place.map_or(String::new(), |place| format!("{place}. "));
+    let told: Vec<String> = places.into_iter().map(told).collect();
+    let width = told.iter().map(String::len).max().unwrap_or(0);
+    let cells = told.iter().enumerate();
+    let cells = cells.map(|(rival, place)| format!("{place:>width$}{}", row.show(rival)));
+    cells.collect()
+}
+
+/// What the rivals of a place share, and where each stands in every part; and all places in that table.
+fn at(comparison: &Comparison, place: &Group, style: Style) -> Option<(String, Places)> {
     let rivals: Vec<&Group> = comparison.rivals(place).collect();
-    let (rows, left) = most_telling(part_rows(&rivals));
-    if rivals.len() < 2 || rows.len() < 2 {
-        return String::new();
+    if rivals.len() < 2 {
+        return None;
     }
-    let settings = place.place();
-    let corner = |what: &str| match settings.as_str() {
-        "" => what.to_owned(),
-        at => format!("{what}, at {at}"),
-    };
-    let cell = |row: &PartRow, rival: usize| {
-        let paint = if row.is_best(rival) {
-            Paint::Good
-        } else {
-            Paint::Plain
+    let above = format!("\n{}", ground::above(comparison, place, style));
+    let (rows, left) = most_telling(part_rows(&rivals));
+    if rows.len() < 2 {
+        return Some((above, Vec::new()));
+    }
+    let cells = |row: &PartRow| -> Vec<Cell> {
+        let cell = |(rival, told): (usize, String)| {
+            let paint = if row.is_best(rival) {
+                Paint::Good
+            } else {
+                Paint::Plain
+            };
+            Cell::painted(told, paint)
         };
-        Cell::painted(row.show(rival), paint)
+        placed(row).into_iter().enumerate().map(cell).collect()
     };
     let names = || rivals.iter().map(|group| group.transport.clone());
     let column = |title: String, rank: usize, cells: Vec<Cell>| Column {
@@ -392,25 +426,27 @@ fn at(comparison: &Comparison, place: &Group, style: Style) -> String {
         rank: u8::try_from(rank).unwrap_or(u8::MAX),
         cells,
     };
+    let count = |row: &PartRow| Cell::painted(human::count(row.messages), Paint::Dim);
     let mut columns = Vec::new();
     if rivals.len() > ACROSS_MAX {
-        let all = |row: &PartRow| (0..rivals.len()).map(|rival| cell(row, rival)).collect();
-        columns.push(column(
-            corner("p99 slowdown"),
-            0,
-            names().map(Cell::new).collect(),
-        ));
+        let first = std::iter::once(Cell::painted("messages", Paint::Dim));
+        let names = first.chain(names().map(Cell::new));
+        columns.push(column("place, p99 slowdown".into(), 0, names.collect()));
         for (i, row) in rows.iter().enumerate() {
             let title = row.name.trim_start_matches("p99 slowdown, ");
-            columns.push(column(title.to_owned(), i, all(row)));
+            let all = std::iter::once(count(row)).chain(cells(row));
+            columns.push(column(title.to_owned(), i + 1, all.collect()));
         }
     } else {
         let parts = rows.iter().map(|row| Cell::new(row.name.clone()));
-        columns.push(column(corner("part"), 0, parts.collect()));
+        columns.push(column("part".into(), 0, parts.collect()));
+        let all: Vec<Vec<Cell>> = rows.iter().map(cells).collect();
         for (i, name) in names().enumerate() {
-            let all = rows.iter().map(|row| cell(row, i)).collect();
-            columns.push(column(name, i, all));
+            let own = all.iter().map(|row| row[i].clone());
+            columns.push(column(name, i + 1, own.collect()));
         }
+        let counts = rows.iter().map(count).collect();
+        columns.push(column("messages".into(), rivals.len() + 1, counts));
     }
     let left = match left {
         0 => String::new(),
@@ -419,5 +455,7 @@ fn at(comparison: &Comparison, place: &Group, style: Style) -> String {
             human::count(left as u64)
         ),
     };
-    format!("\n{}{left}", render(&columns, style))
+    let places = rows.iter().flat_map(PartRow::places).flatten();
+    let table = format!("{above}{}{left}", render(&columns, style));
+    Some((table, places.collect()))
 }

@@ -82,6 +82,7 @@ pub fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
             propagation_rtt: Span::us(4),
             bdp: Bytes(62_500),
             more: vec![("credit rate".into(), "5.18 Gb/s".into())],
+            ground: results::Ground::default(),
         },
         tags: vec!["data".into()],
         transports: vec!["expresspass".into()],
