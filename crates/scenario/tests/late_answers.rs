@@ -3,6 +3,7 @@
 use model::Class;
 use results::{RunRecord, Status};
 use scenario::{Alone, load_text};
+use units::Span;
 
 fn run(text: &str, sets: &[&str]) -> RunRecord {
     let sets: Vec<_> = sets.iter().map(|s| (*s).to_owned()).collect();
@@ -51,5 +52,33 @@ fn pulled_frames_that_wait_for_longer_than_a_timer_leave_once() {
         // Heads are a hundredth, copies a twentieth where messages are short; the line is hardly idle.
         let least = senders * size * 8 * 1000;
         assert!(record.end.0 < least * 108 / 100, "{:?}, {what}", record.end);
+    }
+}
+
+/// Lines of hosts are ten times as fast as those between switches.
+const OVERSUBSCRIBED: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 7\nspines = 1\nhosts_per_leaf = 3\n\
+    host_rate = \"10Gbps\"\nuplink_rate = \"1Gbps\"\n[[workload]]\nkind = \"shuffle\"\ntasks = 2\nsize = \"1B\"\n\
+    [transport]\nkind = \"phost\"\n[switch]\nbalance = \"packet\"\nbuffer = \"50MB\"\n";
+
+#[test]
+fn what_left_unasked_and_waits_is_asked_for_half_as_often_each_time() {
+    for profile in ["conext15", "artefact"] {
+        for size in ["1B", "1KB", "10KB"] {
+            let sets = [
+                format!("transport.profile={profile}"),
+                format!("workload.size={size}"),
+            ];
+            let record = run(OVERSUBSCRIBED, &sets.each_ref().map(String::as_str));
+            let totals = &record.totals;
+            let what = format!("{sets:?}: {totals:?}");
+            let lost: u64 = record.ports.iter().map(|port| port.dropped.sum()).sum();
+            assert_eq!(lost, 0, "{what}");
+            let frames = totals.data_sent - totals.retransmitted;
+            // Nine frame times of 1.23 us, doubled each time, and how often that fits into the whole run.
+            let times = (record.end.0 / Span::us(11).0).ilog2() + 1;
+            let copies = totals.retransmitted;
+            println!("{profile}, {size}: {copies} copies of {frames} frames, at most {times} each");
+            assert!(copies <= frames * u64::from(times), "{what}");
+        }
     }
 }
