@@ -19,6 +19,7 @@ pub mod range_set;
 pub mod reassembly;
 pub mod selective;
 pub mod slab;
+pub mod smoothed;
 pub mod timers;
 pub mod tokened;
 mod transport;

@@ -27,9 +27,13 @@ pub struct Tokened {
     token_at: Time,
     data_at: Time,
     heard: Time,
-    /// A token, when it left, and how much later than in an idle network data came for the last one like it.
+    /// When it was announced.
+    announced_at: Time,
+    /// A token, when it left, and how much later than in an idle network data came for the last one like it, or unasked.
     timed: Option<(u16, Time)>,
-    late: Span,
+    late: Option<Span>,
+    /// The same of others, for where none is known.
+    usual: Span,
 }
 
 /// A piece of a message, as its packet tells it.
@@ -116,7 +120,7 @@ impl Tokened {
         {
             self.timed = None;
             if token == number {
-                self.late = Span(now.since(at).0.saturating_sub(rtt.0));
+                self.late = Some(Span(now.since(at).0.saturating_sub(rtt.0)));
             }
         }
     }
@@ -138,9 +142,22 @@ impl Tokened {
             let from = self.arriving.base().saturating_add(said.unasked);
             (self.frame, self.cursor) = (said.frame, Some(from.min(said.end)));
             (self.reach, self.redo) = (said.reach, 0);
-            self.token_at = now;
+            (self.token_at, self.announced_at) = (now, now);
         }
         Came::New
+    }
+
+    /// A piece of the message under way has come unasked, so long after the announcement as `idle` in an idle network, and
+    /// how much later it was; none where it has not been announced.
+    pub fn on_unasked(&mut self, now: Time, idle: Span) -> Option<Span> {
+        self.cursor?;
+        self.late = Some(Span(now.since(self.announced_at).0.saturating_sub(idle.0)));
+        self.late
+    }
+
+    /// So much later than in an idle network data of others comes, which counts until data of this one says it.
+    pub fn expect(&mut self, usual: Span) {
+        self.usual = usual;
     }
 
     /// Anything was heard of the sender.
@@ -215,7 +232,8 @@ impl Tokened {
     /// Since when nothing has moved: data that waits in queues is no sooner asked for again, nor its tokens written off.
     #[inline]
     pub fn since(&self) -> Time {
-        self.token_at.max(self.data_at).after(self.late)
+        let late = self.late.unwrap_or(self.usual);
+        self.token_at.max(self.data_at).after(late)
     }
 
     /// Gives a token for the next frame that wants one.

@@ -1,36 +1,28 @@
 //! How long to wait for an acknowledgement. [RFC 6298]
 
 use super::Rules;
+use parts::smoothed::Smoothed;
 use units::{Span, Time};
 
 /// Smoothed round trip and the timeout that follows from it.
 #[derive(Clone, Debug)]
 pub(super) struct Rtt {
-    /// Smoothed round trip and its variation; `None` before the first sample.
-    smoothed: Option<(Span, Span)>,
+    smoothed: Smoothed,
     timeout: Span,
 }
 
 impl Rtt {
     pub(super) fn new(rules: &Rules) -> Self {
         Self {
-            smoothed: None,
+            smoothed: Smoothed::default(),
             timeout: rules.rto_initial,
         }
     }
 
     /// A packet that was sent once took this long to be acknowledged. [RFC 6298 s2]
     pub(super) fn sample(&mut self, took: Span, rules: &Rules) {
-        let (mean, variation) = match self.smoothed {
-            None => (took, Span(took.0 / 2)),
-            Some((mean, variation)) => (
-                Span(mean.0 - mean.0 / 8 + took.0 / 8),
-                Span(variation.0 - variation.0 / 4 + mean.0.abs_diff(took.0) / 4),
-            ),
-        };
-        self.smoothed = Some((mean, variation));
-        // Times are exact: the clock's granularity G is a picosecond.
-        let wait = Span(mean.0.saturating_add(variation.times(4).0));
+        self.smoothed.sample(took);
+        let wait = self.smoothed.bound().unwrap_or(took);
         self.timeout = wait.clamp(rules.rto_min, rules.rto_max);
     }
 

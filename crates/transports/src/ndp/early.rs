@@ -321,6 +321,7 @@ impl Sender {
         early.hear(offset, probe);
         if probe {
             self.hear_of_probe(now);
+            self.measure_probe(now, offset, settings);
         }
         while let Some(number) = self.early.as_mut().and_then(|early| early.take_lost()) {
             self.lose(number, settings);

@@ -9,9 +9,10 @@ use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
 use parts::connections::{Sending, told};
+use parts::smoothed::Smoothed;
 use parts::waiting::Waiting;
 use std::collections::VecDeque;
-use units::Time;
+use units::{Span, Time};
 
 /// Frames from the oldest that has not arrived to the newest that has left: what lies beyond waits. [ours: those
 /// of a millisecond at 100 Gb/s in 1500 B, which is when the oldest is sent again]
@@ -38,6 +39,22 @@ struct Frame {
     sent_at: Time,
     way: u16,
     fate: Fate,
+    /// Nanoseconds from when it first left to then; 0 where it left once and was not asked about.
+    behind: u32,
+}
+
+impl Frame {
+    /// How long ago it left for the first time.
+    fn age(&self, now: Time) -> Span {
+        Span(now.since(self.sent_at).0 + Span::ns(self.behind.into()).0)
+    }
+
+    /// The same in the unit of `behind`, and never 0.
+    #[cold]
+    fn behind(&self, now: Time) -> u32 {
+        let ns = self.age(now).0 / Span::ns(1).0;
+        u32::try_from(ns).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 /// One direction of a connection, at its sender. One message is under way at a time.
@@ -95,6 +112,11 @@ pub(super) struct Sender {
     pub(super) early: Option<Box<Early>>,
     bursting: bool,
     pub(super) ways: Ways,
+    /// Where ports keep what was pulled: how long answers to frames take; how long they took at most for frames that left
+    /// several times, since one that left once; and when the last of those that left once and have arrived did.
+    takes: Smoothed,
+    took: Span,
+    newest: Time,
 }
 
 /// What leaves next.
@@ -162,6 +184,7 @@ impl Sender {
             pulled: self.pulled,
             jump: self.jump,
             queued: self.queued,
+            takes: self.takes,
             ..Self::default()
         };
         self.begin(now, settings);
@@ -288,13 +311,15 @@ impl Sender {
     /// The piece leaves on `way`. Whether nothing was on its way before.
     #[inline]
     pub(super) fn sent(&mut self, now: Time, piece: &Piece, way: u16, settings: &Settings) -> bool {
-        let frame = Frame {
+        let mut frame = Frame {
             sent_at: now,
             way,
             fate: Fate::Sent,
+            behind: 0,
         };
         if piece.before.is_some() {
             let at = usize::try_from(piece.number - self.first).expect("within the ring");
+            frame.behind = self.ring[at].behind(now);
             self.ring[at] = frame;
         } else {
             self.ring.push_back(frame);
@@ -304,7 +329,7 @@ impl Sender {
         }
         let alone = self.in_flight == 0;
         if alone {
-            self.look_at = now.after(settings.rto(self.tries));
+            self.look_at = now.after(self.wait(settings));
         }
         self.in_flight += 1;
         alone
@@ -372,6 +397,7 @@ impl Sender {
         };
         let frame = &mut self.ring[at];
         let (way, fate) = (frame.way, std::mem::replace(&mut frame.fate, Fate::Arrived));
+        let frame = *frame;
         match fate {
             Fate::Arrived => return false,
             Fate::Sent => self.in_flight -= 1,
@@ -381,8 +407,35 @@ impl Sender {
             self.ways.good(way);
         }
         self.hear(now, true);
+        if settings.bursts {
+            self.measure(now, &frame);
+        }
         self.let_go();
         true
+    }
+
+    /// How long the answer to a frame took. Of one that left several times it may answer the first. [RFC 6298 s3, s5.7]
+    #[inline]
+    fn measure(&mut self, now: Time, frame: &Frame) {
+        if frame.behind > 0 {
+            self.took = self.took.max(frame.age(now));
+        } else {
+            self.takes.sample(now.since(frame.sent_at));
+            (self.newest, self.took) = (self.newest.max(frame.sent_at), Span::ZERO);
+        }
+    }
+
+    /// How long the answer to a probe took, of which the last frame begins at `offset`.
+    pub(super) fn measure_probe(&mut self, now: Time, offset: u64, settings: &Settings) {
+        let frame = self.place(offset, settings).map(|at| self.ring[at]);
+        let Some(frame) = frame.filter(|frame| frame.fate == Fate::Sent) else {
+            return;
+        };
+        if frame.behind > 0 {
+            self.took = self.took.max(frame.age(now));
+        } else {
+            self.takes.sample(now.since(frame.sent_at));
+        }
     }
 
     /// Lets go of frames at the front that have arrived.
@@ -547,15 +600,26 @@ impl Sender {
         Silence::Ask
     }
 
+    /// How long nothing may be heard of a frame.
+    fn wait(&self, settings: &Settings) -> Span {
+        if settings.bursts {
+            // DEVIATES(ndp): `rto` is a constant, as its ports hold eight frames. Here it is what answers take at least.
+            let takes = self.takes.bound().unwrap_or_default().max(self.took);
+            settings.rto_behind_queues(takes, self.tries)
+        } else {
+            settings.rto(self.tries)
+        }
+    }
+
     /// Looks for frames of which too long nothing was heard.
     fn look(&mut self, now: Time, settings: &Settings) -> Silence {
-        let wait = settings.rto(self.tries);
+        let wait = self.wait(settings);
         if self.bursting {
             // The line takes its time; probes follow.
             self.look_at = now.after(wait);
             return Silence::Wait;
         }
-        let (mut lost, mut oldest, mut asks) = (0, Time::NEVER, false);
+        let (mut lost, mut oldest, mut asks, mut suspects) = (0, Time::NEVER, false, 0_u32);
         for at in 0..self.ring.len() {
             let Frame { sent_at, fate, .. } = self.ring[at];
             if fate != Fate::Sent {
@@ -565,8 +629,11 @@ impl Sender {
                 oldest = oldest.min(sent_at);
             } else if self.is_probed(at, settings) {
                 // Its probe, or the answer, is what is missing. It leaves no second time unless it is known lost.
+                self.ring[at].behind = self.ring[at].behind(now);
                 self.ring[at].sent_at = now;
                 (oldest, asks) = (oldest.min(now), true);
+            } else if settings.bursts && sent_at >= self.newest {
+                suspects += 1;
             } else if self.repeat(at, settings, true) {
                 lost += 1;
             }
@@ -576,6 +643,9 @@ impl Sender {
         } else {
             oldest.after(wait)
         };
+        if suspects > 0 {
+            lost += self.try_one(now, wait, settings);
+        }
         if lost == 0 && !asks {
             return Silence::Wait;
         }
@@ -586,6 +656,27 @@ impl Sender {
             early.ask();
         }
         Silence::Repeat(lost)
+    }
+
+    /// Nothing that left as late as some frames, or later, has arrived: all may wait in one queue. The oldest leaves again,
+    /// and says more of the others. Behind the last frame of the message there is nothing else to say it: they leave
+    /// when pulled. How many leave at once.
+    fn try_one(&mut self, now: Time, wait: Span, settings: &Settings) -> u32 {
+        let is_over = self.next() == self.frames;
+        let mut tried = 0;
+        for at in 0..self.ring.len() {
+            let Frame { sent_at, fate, .. } = self.ring[at];
+            let is_suspect = fate == Fate::Sent && sent_at >= self.newest;
+            if !is_suspect || sent_at.after(wait) > now || self.is_probed(at, settings) {
+                continue;
+            }
+            if tried == 0 || is_over {
+                self.repeat(at, settings, true);
+                tried += 1;
+            }
+        }
+        self.look_at = self.look_at.min(now.after(wait.times(2)));
+        tried.min(1)
     }
 
     /// Whether the frame at `at` is one of the burst of which a probe will tell.

@@ -82,6 +82,14 @@ impl Settings {
         self.rto.times(1 << tries.min(6))
     }
 
+    /// The same where ports keep all that was pulled, and words about it take so long: that comes on top. It fits several
+    /// times into `timeout`.
+    pub(super) fn rto_behind_queues(&self, takes: Span, tries: u8) -> Span {
+        let most = Span(self.timeout.0 / ASKED_IN_TIMEOUT).max(self.rto);
+        let wait = Span(self.rto.0.saturating_add(takes.0));
+        wait.times(1 << tries.min(6)).min(most)
+    }
+
     /// How long a pull may take, after so many questions: several fit into `timeout`.
     pub(super) fn patience(&self, asked: u8) -> Span {
         let least = self.rto.times(4);

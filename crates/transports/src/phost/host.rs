@@ -14,6 +14,7 @@ use model::{
 use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending, told};
 use parts::packet_queue::PacketQueue;
+use parts::smoothed::Smoothed;
 use units::{Span, Time};
 
 /// Tokens and answers that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -49,6 +50,8 @@ pub(super) struct Host {
     /// Messages of which a packet may leave.
     line: Line,
     tokens: Tokens,
+    /// How much later than in an idle network comes what leaves unasked.
+    pub(super) late: Smoothed,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
 }
@@ -63,6 +66,7 @@ impl Host {
             settings,
             control: PacketQueue::default(),
             line: Line::default(),
+            late: Smoothed::default(),
             totals: Totals::default(),
             counts: Counts::default(),
         }
@@ -161,7 +165,12 @@ impl Host {
         };
         let rx = &mut self.conns[slot].rx;
         match rx.on_data(cx, id, &data, scheduled, &self.settings) {
-            Came::New => {}
+            Came::New => {
+                let late = (!scheduled).then(|| rx.on_unasked(cx.now, &data, &self.settings));
+                if let Some(late) = late.flatten() {
+                    self.late.sample(late);
+                }
+            }
             Came::Old => self.totals.duplicates += 1,
             Came::Past => {
                 self.totals.duplicates += 1;

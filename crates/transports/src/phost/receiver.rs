@@ -7,7 +7,7 @@ use model::{ConnId, Cx};
 use parts::arriving::Came;
 use parts::connections::Receiving;
 use parts::tokened::{Announcement, Piece, Tokened};
-use units::Time;
+use units::{Span, Time};
 
 /// One direction of a connection, at its receiver.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(super) struct Receiver {
     pub(super) message: Tokened,
     /// Windows that were forgiven since data came.
     vain: u8,
+    /// How often all that is missing was asked for since some of it came.
+    repeated: u8,
     /// Its place among those that want tokens.
     pub(super) rank: Option<Rank>,
 }
@@ -54,7 +56,24 @@ impl Receiver {
         if matches!(verdict, Came::New | Came::Old) {
             self.vain = 0;
         }
+        if verdict == Came::New {
+            self.repeated = 0;
+        }
         verdict
+    }
+
+    /// How much later than in an idle network a new piece that left unasked has come; none where nobody has announced it.
+    /// There it comes at the pace of a line, behind its announcement.
+    pub(super) fn on_unasked(
+        &mut self,
+        now: Time,
+        data: &Data,
+        settings: &Settings,
+    ) -> Option<Span> {
+        let frame = Some(self.message.frame()).filter(|&frame| frame > 0)?;
+        let number = (data.offset - self.message.arriving.base()) / u64::from(frame);
+        let idle = settings.gap_of(frame).times(number + 1);
+        self.message.on_unasked(now, idle)
     }
 
     /// The sender announces a message, first time or again.
@@ -69,7 +88,7 @@ impl Receiver {
         };
         let verdict = self.message.on_announcement(now, said);
         // Whoever asks is there, and has no use for the tokens that have had their time.
-        if verdict == Came::New && now >= self.message.token_at().after(settings.retry) {
+        if verdict == Came::New && now >= self.message.token_at().after(settings.retry(0)) {
             self.message.write_off();
         }
         verdict
@@ -85,7 +104,8 @@ impl Receiver {
         // DEVIATES(phost artefact): data that waits in queues is no sooner asked for again, nor its tokens forgiven.
         let since = message.since();
         if !message.wants() {
-            return Waits::Missing(since.after(settings.retry));
+            // DEVIATES(phost artefact): each time in vain it is asked for half as often.
+            return Waits::Missing(since.after(settings.retry(self.repeated)));
         }
         if message.unused() < settings.window {
             return Waits::Turn;
@@ -99,10 +119,16 @@ impl Receiver {
         self.vain = self.vain.saturating_add(1);
     }
 
+    /// All that is missing may have tokens again.
+    pub(super) fn repeat(&mut self) {
+        self.message.go_back();
+        self.repeated = self.repeated.saturating_add(1);
+    }
+
     /// The message is complete: says so, and waits for the next.
     pub(super) fn finish(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         self.message.finish(cx, conn);
-        self.vain = 0;
+        (self.vain, self.repeated) = (0, 0);
     }
 
     /// When silence means something: unused tokens, what is missing, or a sender that is gone.

@@ -25,7 +25,7 @@ impl Host {
         let wait = if gone {
             self.settings.timeout
         } else {
-            self.settings.retry
+            self.settings.retry(0)
         };
         if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
             // Our tokens were held back.
@@ -42,7 +42,13 @@ impl Host {
                 rx.forgive();
                 self.counts.forgiven += 1;
             }
-            Waits::Missing(at) if over(at) => rx.message.go_back(),
+            Waits::Missing(at) if over(at) => {
+                // Of what left unasked and has not come, others tell how long it may take.
+                rx.message.expect(self.late.bound().unwrap_or_default());
+                if matches!(rx.waits(&self.settings), Waits::Missing(at) if over(at)) {
+                    rx.repeat();
+                }
+            }
             Waits::Window(_) | Waits::Missing(_) | Waits::Turn | Waits::Announcement => {}
         }
         self.rank(cx.now, slot, false);
