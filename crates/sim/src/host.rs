@@ -9,6 +9,7 @@
 use crate::beside::{Beside, HostLine};
 use crate::book::{Action, Book};
 use crate::node::Log;
+use crate::promised::OnLinks;
 use crate::setup::{Completion, PortSample};
 use crate::trigger::Firing;
 use model::{
@@ -603,6 +604,16 @@ impl Host {
         }
     }
 
+    /// The port before its line, where a queue lies there.
+    pub(crate) fn queue(&self) -> Option<&Port> {
+        self.queue.as_deref()
+    }
+
+    /// When its line is idle again, where no queue lies before it.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.free_at
+    }
+
     /// See [`Port::forget_peak`].
     pub(crate) fn forget_peak(&mut self, now: Time) {
         if let Some(port) = &mut self.queue {
@@ -611,9 +622,9 @@ impl Host {
     }
 
     /// What a probe sees of its line at `at`: nothing waits where no queue lies before it.
-    pub(crate) fn sample(&self, at: Time, link: LinkId) -> PortSample {
+    pub(crate) fn sample(&self, at: Time, link: LinkId, links: &dyn OnLinks) -> PortSample {
         if let Some(port) = &self.queue {
-            return PortSample::of(port, at, link);
+            return PortSample::of(port, at, link, links);
         }
         PortSample {
             at,

@@ -21,6 +21,7 @@ mod node;
 pub mod oracle;
 mod outcome;
 mod placement;
+mod promised;
 mod ring;
 mod setup;
 mod sort;
