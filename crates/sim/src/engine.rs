@@ -563,23 +563,17 @@ impl Shared<'_, '_, '_> {
     fn sample(&self, at: Time, links: &Still<'_>) -> (Vec<PortSample>, Vec<FlowSample>) {
         // SAFETY: all other threads wait at the barrier.
         let kind = |node: u32| unsafe { &(*self.net.nodes[node as usize].get()).kind };
-        let look = |&(link, node, port): &(LinkId, u32, u16)| match kind(node) {
-            Kind::Switch(node) => {
-                PortSample::of(&node.switch.ports[usize::from(port)], at, link, links)
-            }
-            Kind::Host(host) => host.sample(at, link, links),
-        };
-        let ports = self.probed.iter().map(look).collect();
-        let mut flows = Vec::new();
+        let look = |&(link, node, port): &_| PortSample::at(kind(node), port, at, link, links);
+        let (ports, mut flows) = (self.probed.iter().map(look).collect(), Vec::new());
         if self.setup.probes.flows {
             for number in 0..self.setup.topology.hosts {
                 if let Kind::Host(host) = kind(number) {
-                    let accepted = host.accepted.iter().flatten();
-                    flows.extend(accepted.map(|(&conn, &received)| FlowSample {
-                        at,
-                        conn,
-                        received,
-                    }));
+                    flows.extend(
+                        host.accepted
+                            .iter()
+                            .flatten()
+                            .map(|(&conn, &received)| FlowSample { at, conn, received }),
+                    );
                 }
             }
             flows.sort_unstable_by_key(|sample| sample.conn);
@@ -782,8 +776,8 @@ pub(crate) fn run_with(
     }
     // SAFETY: all threads have ended.
     let links = unsafe { Still::new(&rings) };
-    let last = logs.iter().map(|log| log.last.max(log.last_hop));
-    let at = last.max().unwrap_or(Time::ZERO);
+    let last = logs.iter().map(|log| log.last.max(log.last_hop)).max();
+    let at = last.unwrap_or(Time::ZERO);
     let mut stop = Stop::new(
         setup,
         at,

@@ -1,5 +1,6 @@
 //! What a run takes and what it gives.
 
+use crate::node::Kind;
 use crate::promised::{OnLinks, Promised, less};
 use crate::tally::Tally;
 use crate::waits::Locked;
@@ -264,6 +265,14 @@ pub struct PortSample {
 }
 
 impl PortSample {
+    /// What the port of that number at a node says of its `link` at `at`.
+    pub(crate) fn at(node: &Kind, port: u16, at: Time, link: LinkId, links: &dyn OnLinks) -> Self {
+        match node {
+            Kind::Switch(node) => Self::of(&node.switch.ports[usize::from(port)], at, link, links),
+            Kind::Host(host) => host.sample(at, link, links),
+        }
+    }
+
     /// What `port` says of its `link` at `at`.
     pub(crate) fn of(port: &Port, at: Time, link: LinkId, links: &dyn OnLinks) -> Self {
         let waits = port.backlog(at);
