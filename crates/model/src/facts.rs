@@ -60,6 +60,11 @@ pub trait Net {
         let pairs = all().flat_map(|a| all().map(move |b| (a, b)));
         pairs.filter_map(|(a, b)| self.base_rtt(a, b)).max()
     }
+    /// The same with other frames; that with its own where nobody knows.
+    fn longest_rtt_with(&self, encap: Encap) -> Option<Span> {
+        let _ = encap;
+        self.longest_rtt()
+    }
 }
 
 /// How large messages are, by their number and by the bytes that they carry.

@@ -39,19 +39,33 @@ pub fn ports_span(run: &RunRecord) -> Span {
     run.end.since(first)
 }
 
-/// Share of `span` in which the line of `port` was busy.
+/// Share of `span` in which the line of `port` was busy. Of a frame that is on the line at its beginning or at its end
+/// that part counts which is on it within.
 pub fn utilisation(port: &PortRow, span: Span) -> f64 {
-    line_share(port, port.bytes.sum(), span)
+    let of = |span: Span| u128::from(port.rate.0) * u128::from(span.0);
+    share(
+        bits(port.bytes.sum()) + of(port.ahead),
+        of(port.rest),
+        of(span),
+    )
 }
 
 /// Share of `span` that `bytes` take on the line of `port`.
 pub(crate) fn line_share(port: &PortRow, bytes: u64, span: Span) -> f64 {
-    let busy = u128::from(bytes) * 8 * u128::from(PS_PER_SEC);
     let could = u128::from(port.rate.0) * u128::from(span.0);
+    share(bits(bytes), 0, could)
+}
+
+/// Bits of `bytes`, times the picoseconds of a second.
+fn bits(bytes: u64) -> u128 {
+    u128::from(bytes) * 8 * u128::from(PS_PER_SEC)
+}
+
+fn share(began: u128, rest: u128, could: u128) -> f64 {
     if could == 0 {
         0.0
     } else {
-        busy as f64 / could as f64
+        began.saturating_sub(rest) as f64 / could as f64
     }
 }
 

@@ -281,10 +281,14 @@ pub struct PortRow {
     pub to_tier: u8,
     /// Rate of the link.
     pub rate: Rate,
-    /// Packets put on the line, by class.
+    /// Packets put on the line, by class: those whose first bit is on it.
     pub packets: ByClass<u64>,
-    /// Bytes put on the line, by class.
+    /// Bytes of these, by class.
     pub bytes: ByClass<u64>,
+    /// How long what was put on the line before still took it.
+    pub ahead: Span,
+    /// How long the last of them takes it afterwards.
+    pub rest: Span,
     /// Packets dropped at the port, by class.
     pub dropped: ByClass<u64>,
     /// Packets dropped at the port, by reason.

@@ -351,7 +351,7 @@ pub fn ports() -> Table<PortRow> {
     t.add(
         "utilisation",
         Kind::Ratio,
-        "Share of the run's active time in which the line was busy; of the time until the last packet where what followed the last message would make it more than 1.",
+        "Share of the run's active time in which the line was busy: of a packet on it at the beginning or the end, the part within; of the time until the last packet where what followed the last message would make it more than 1.",
         |r, look| Cell::Ratio(utilisation(r, look.span)),
     );
     t.number(
@@ -374,9 +374,12 @@ pub fn ports() -> Table<PortRow> {
         |r, _| r.data_max.into(),
     );
     t.last_is_optional();
-    t.number("marked", Kind::U64, "Packets that left marked.", |r| {
-        r.marked
-    });
+    t.number(
+        "marked",
+        Kind::U64,
+        "Packets that left marked; a plain FIFO counts them when they come.",
+        |r| r.marked,
+    );
     t.number(
         "pauses",
         Kind::U64,
@@ -401,8 +404,12 @@ pub fn ports() -> Table<PortRow> {
         "Most bytes of headroom that one priority of what came from the neighbour used at once.",
         |r| r.headroom_max,
     );
-    t.by_class("packets", "Packets put on the line", |r| &r.packets);
-    t.by_class("bytes", "Bytes put on the line", |r| &r.bytes);
+    t.by_class(
+        "packets",
+        "Packets put on the line, each as soon as its first bit is",
+        |r| &r.packets,
+    );
+    t.by_class("bytes", "Bytes of these packets", |r| &r.bytes);
     t.by_class("dropped", "Packets dropped at the port", |r| &r.dropped);
     for reason in DropReason::ALL {
         let name = format!("dropped_by_{}", reason.name().replace([' ', '-'], "_"));
@@ -432,7 +439,11 @@ pub fn series() -> Table<PortSeriesRow> {
     t.number("credits", Kind::U32, "Credits that wait.", |r| {
         r.credits.into()
     });
-    t.by_class("sent", "Bytes sent since the run began", |r| &r.sent);
+    t.by_class(
+        "sent",
+        "Bytes of packets whose first bit was on the line, since the run began",
+        |r| &r.sent,
+    );
     t.number(
         "marked",
         Kind::U64,

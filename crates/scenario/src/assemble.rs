@@ -569,10 +569,10 @@ impl Assembled {
             credit: self.credit(),
             hosts: self.host_names(),
             flows,
-            ports: self.port_rows(&outcome.ports),
+            ports: self.port_rows(&outcome.ports, &(Time::ZERO..self.end(&outcome))),
             counted: self.probes.window.clone().map(|window| Counted {
+                ports: self.port_rows(&outcome.counted, &window),
                 window,
-                ports: self.port_rows(&outcome.counted),
             }),
             port_series: results::PortSeries::default(),
             flow_series: Vec::new(),
@@ -672,7 +672,7 @@ impl Assembled {
         }
     }
 
-    fn port_rows(&self, counters: &Tally) -> Vec<PortRow> {
+    fn port_rows(&self, counters: &Tally, within: &Range<Time>) -> Vec<PortRow> {
         let node = |id| self.topology.node(id);
         (0u32..)
             .zip(self.topology.links.iter().zip(counters.iter()))
@@ -685,6 +685,8 @@ impl Assembled {
                 rate: link.rate,
                 packets: count.packets,
                 bytes: count.bytes,
+                ahead: count.busy_before.since(within.start),
+                rest: count.busy_until.since(within.end),
                 dropped: count.dropped,
                 drop_reasons: count.drop_reasons,
                 drop_priorities: count.drop_priorities,

@@ -62,7 +62,10 @@ impl Net for Fabric<'_> {
         links
     }
     fn longest_rtt(&self) -> Option<Span> {
-        let (_, longest, _) = crate::network::round_trips(self.topology, self.routes, self.encap);
+        self.longest_rtt_with(self.encap)
+    }
+    fn longest_rtt_with(&self, encap: Encap) -> Option<Span> {
+        let (_, longest, _) = crate::network::round_trips(self.topology, self.routes, encap);
         (longest > Span::ZERO).then_some(longest)
     }
 }

@@ -49,12 +49,14 @@ pub(crate) fn warnings(
             beside.protocol.name()
         ));
     }
-    let spreads = scenario.switch.balance != BalanceOf::Flow;
+    let spreads = scenario.switch.balance != BalanceOf::Flow && routes.has_choice();
     warnings.extend(scenario.factory.warns(spreads));
     warnings.extend(few_priorities(scenario));
     if credits && spreads {
         warnings.push(
-            "packets are spread over all paths: credits overtake each other and count as lost"
+            "packets are spread over all paths, and credits keep to one: data goes another way than its credits, where \
+             queues may grow beyond their bound, and what is overtaken may count as lost and leave again; set \
+             switch.balance = \"flow\""
                 .to_owned(),
         );
     }

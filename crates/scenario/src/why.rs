@@ -9,7 +9,8 @@ use results::trace::{
 };
 use results::{RunRecord, Status, Summary};
 use sim::{
-    Completion, FlowSample, MessageResult, Observer, Outcome, PortSample, Probes, Traced as Sim,
+    Completion, FlowSample, MessageResult, Observer, Outcome, PortSample, Probes, TooMany,
+    Traced as Sim,
 };
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -41,6 +42,8 @@ pub struct Traced {
     pub fingerprint: u64,
     messages: Vec<MessageResult>,
     end: Time,
+    /// Whether it is only of the time in which some messages were under way.
+    pub is_part: bool,
 }
 
 /// Shows how far the second run is.
@@ -106,11 +109,23 @@ fn pauses(events: &[sim::PauseEvent]) -> Pauses {
     pauses
 }
 
-/// More events than are kept.
-fn too_long(what: &str, count: u64) -> Diagnostic {
+/// More events than are kept, and what became of messages.
+struct Long {
+    count: TooMany,
+    messages: Vec<MessageResult>,
+}
+
+/// Says so.
+fn too_long(what: &str, count: TooMany) -> Diagnostic {
+    let controls = if count.controls > 0 {
+        let did = human::count(count.controls);
+        format!(" and {did} times that a gate or a pause of the flow control changed meanwhile")
+    } else {
+        String::new()
+    };
     Diagnostic::new(format!(
-        "{what} has {} events, packets that arrive or are lost, and {} are the most that are kept",
-        human::count(count),
+        "{what} has {} events, packets that arrive or are lost{controls}, and {} are the most that are kept",
+        human::count(count.packets),
         human::count(EVENTS_MAX)
     ))
 }
@@ -129,37 +144,42 @@ impl Assembled {
         until: Time,
         watch: &mut dyn Watch,
     ) -> Result<Traced, Errors> {
-        let traced = self.trace_or_count(threads, conns, window, until, watch)?;
-        traced.map_err(|count| {
-            too_long("a trace", count)
-                .help("choose a shorter time with --window, or fewer messages with --flow")
-                .into()
-        })
-    }
-
-    /// The same; how many events there are, where they are too many.
-    fn trace_or_count(
-        &self,
-        threads: u16,
-        conns: Option<Vec<u32>>,
-        window: Range<Time>,
-        until: Time,
-        watch: &mut dyn Watch,
-    ) -> Result<Result<Traced, u64>, Errors> {
-        let make = |config: &model::EndpointConfig| self.endpoint(config);
-        let mut setup = self.setup(&make, threads);
-        setup.probes = Probes::default();
-        setup.until = setup.until.min(until);
-        let mut eye = Eye::new(self, setup.until, watch);
         let wanted = sim::Wanted {
             conns,
             window,
             events_max: EVENTS_MAX,
         };
+        let traced = self.trace_or_count(threads, wanted, until, watch)?;
+        traced.map_err(|long| {
+            too_long("a trace", long.count)
+                .help("choose a shorter time with --window, or fewer messages with --flow")
+                .into()
+        })
+    }
+
+    /// The same; how many events there are and what became of messages, where they are too many.
+    fn trace_or_count(
+        &self,
+        threads: u16,
+        wanted: sim::Wanted,
+        until: Time,
+        watch: &mut dyn Watch,
+    ) -> Result<Result<Traced, Long>, Errors> {
+        let make = |config: &model::EndpointConfig| self.endpoint(config);
+        let mut setup = self.setup(&make, threads);
+        setup.probes = Probes::default();
+        setup.until = setup.until.min(until);
+        let mut eye = Eye::new(self, setup.until, watch);
         let (outcome, trace) = sim::trace(&setup, &mut eye, wanted)
             .map_err(|e| self.scenario.topology.section.problem("kind", e.0))?;
         let end = setup.until;
-        Ok(trace.map(|trace| self.traced(trace, &outcome, end)))
+        Ok(match trace {
+            Ok(trace) => Ok(self.traced(trace, &outcome, end)),
+            Err(count) => Err(Long {
+                count,
+                messages: outcome.messages,
+            }),
+        })
     }
 
     /// What was seen of a run until then, in the words of results.
@@ -180,6 +200,7 @@ impl Assembled {
             fingerprint: outcome.fingerprint,
             messages: outcome.messages.clone(),
             end: self.end(outcome).min(until),
+            is_part: false,
         }
     }
 
@@ -221,10 +242,41 @@ impl Assembled {
         until: Time,
         watch: &mut dyn Watch,
     ) -> Result<(Vec<Why>, Traced), Errors> {
+        self.explain_with(threads, messages, &(from..until), EVENTS_MAX, watch)
+    }
+
+    /// The same with at most so many events. Where the run has more, it runs once more and sees only the time in which the
+    /// messages were under way.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn explain_with(
+        &self,
+        threads: u16,
+        messages: &[u32],
+        time: &Range<Time>,
+        events_max: u64,
+        watch: &mut dyn Watch,
+    ) -> Result<(Vec<Why>, Traced), Errors> {
+        let (from, until) = (time.start, time.end);
         let conns = Some(self.conns_of(messages));
         let window = from..Time::NEVER;
-        let traced = self.trace_or_count(threads, conns, window, until, watch)?;
-        let traced = traced.map_err(|count| {
+        let wanted = |window| sim::Wanted {
+            conns: conns.clone(),
+            window,
+            events_max,
+        };
+        let mut traced = self.trace_or_count(threads, wanted(window), until, watch)?;
+        if let Err(long) = &traced {
+            // Once more, when the messages were under way.
+            let about = self.about(messages, &long.messages);
+            let window = about.start.max(from)..about.end;
+            traced = self.trace_or_count(threads, wanted(window), until, watch)?;
+            if let Ok(traced) = &mut traced {
+                traced.is_part = true;
+            }
+        }
+        let traced = traced.map_err(|Long { count, .. }| {
             let longest = messages
                 .iter()
                 .max_by_key(|&&message| self.traffic.messages[message as usize].size);
@@ -235,6 +287,28 @@ impl Assembled {
             )
         })?;
         Ok((self.explained(&traced, messages), traced))
+    }
+
+    /// When these messages were under way, and those that they waited for on their connections, and as long before and
+    /// afterwards: who had paused whom is followed back for as long, and what left at the end has to arrive.
+    fn about(&self, messages: &[u32], fates: &[MessageResult]) -> Range<Time> {
+        let (mut first, mut last) = (Time::NEVER, Time::ZERO);
+        for &number in messages {
+            let (own, fate) = (
+                &self.traffic.messages[number as usize],
+                &fates[number as usize],
+            );
+            let mut before = self.traffic.messages[..number as usize].iter().zip(fates);
+            let ahead = before
+                .rfind(|(m, _)| m.conn == own.conn && m.from_a == own.from_a)
+                .filter(|(_, ahead)| ahead.done.is_none_or(|done| Some(done) > fate.start));
+            let ahead = ahead.and_then(|(_, ahead)| ahead.start);
+            let Some(start) = fate.start else { continue };
+            first = first.min(ahead.unwrap_or(start).min(start));
+            last = last.max(fate.end.unwrap_or(Time::NEVER));
+        }
+        let long = last.since(first);
+        Time(first.0.saturating_sub(long.0))..last.after(long)
     }
 
     /// The connections that say why these messages took as long as they did, ascending.
@@ -325,7 +399,9 @@ impl Assembled {
         match explained {
             Ok((explained, traced)) => {
                 record.why = explained;
-                record.pauses = traced.pauses.tree(&traced.network, traced.end);
+                if !traced.is_part {
+                    record.pauses = traced.pauses.tree(&traced.network, traced.end);
+                }
             }
             Err(why) if asked => {
                 let why = why

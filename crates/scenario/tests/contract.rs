@@ -267,7 +267,7 @@ fn an_arbiter_gives_no_more_slots_than_its_line_can_tell() {
     all.sort_unstable();
     assert!(all[38] < 4 * line, "{all:?} of {line}");
     let (wasted, given) = (
-        record.totals.credits_wasted,
+        counted(&record, "slots_unused"),
         counted(&record, "slots_given"),
     );
     assert!(wasted * 50 < given, "{wasted} of {given} slots");

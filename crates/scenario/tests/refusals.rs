@@ -262,10 +262,18 @@ fn who_cannot_go_together_is_told_who_can() {
     let far = ["transport.kind=fastpass", "topology.host_delay=2ms"];
     let said = refused(INCAST, &far);
     assert!(
-        said.contains("make topology.host_delay 1.749ms shorter")
-            && said.contains("frames 8 times as long"),
+        said.contains("make topology.host_delay 1.749ms shorter, or lines slower"),
         "{said}"
     );
+    let accepts = |sets: &[&str]| {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let found = scenario::load_text("t.toml", INCAST, &sets);
+        found.and_then(Scenario::assemble).is_ok()
+    };
+    let (kind, far) = ("transport.kind=fastpass", "topology.host_delay=1ms");
+    let said = refused(INCAST, &[kind, far, "run.mtu=6070B"]);
+    assert!(said.contains("(run.mtu = \"6071B\")"), "{said}");
+    assert!(accepts(&[kind, far, "run.mtu=6071B"]));
     let delay = |delay: &str| {
         let sets = [
             "transport.kind=fastpass".to_owned(),
@@ -276,6 +284,29 @@ fn who_cannot_go_together_is_told_who_can() {
             .is_ok()
     };
     assert_eq!([delay("251us"), delay("252us")], [true, false]);
+}
+
+/// Packets cannot be spread where one way leads, and credits keep to theirs.
+#[test]
+fn packets_that_overtake_each_other_are_warned_of_where_there_are_several_ways() {
+    let several = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\
+                   [workload]\nkind = \"incast\"\nsenders = 3\n";
+    for kind in ["expresspass", "none"] {
+        for balance in ["packet", "flowlet", "adaptive", "flow"] {
+            let warned = |text: &str| {
+                let sets = [
+                    format!("transport.kind={kind}"),
+                    format!("switch.balance={balance}"),
+                ];
+                let found = scenario::load_text("t.toml", text, &sets).and_then(Scenario::assemble);
+                let warnings = found.unwrap_or_else(|e| panic!("{e}")).warnings.join("\n");
+                assert!(!warnings.contains("credits overtake"), "{warnings}");
+                warnings.contains("packets are spread over all paths")
+            };
+            assert!(!warned(INCAST), "{kind}, {balance}");
+            assert_eq!(warned(several), balance != "flow", "{kind}, {balance}");
+        }
+    }
 }
 
 #[test]

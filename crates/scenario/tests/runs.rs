@@ -5,7 +5,7 @@ mod common;
 use common::assembled;
 use results::{FlowRow, RunRecord, Status};
 use scenario::{Alone, Progress, Scenario, Watch};
-use units::Time;
+use units::{Span, Time};
 
 fn run(name: &str, sets: &[&str], threads: u16) -> RunRecord {
     assembled(name, sets)
@@ -319,6 +319,47 @@ fn a_queue_before_the_line_marks_in_the_host_and_lets_short_wait_behind_long() {
         short(&with),
         short(&without)
     );
+}
+
+#[test]
+fn no_line_carries_more_than_it_can_where_a_run_is_cut_off() {
+    for kind in ["none", "dctcp", "ndp", "homa"] {
+        let kind = format!("transport.kind={kind}");
+        let sets = [
+            "topology.host_rate=1Gbps",
+            "workload.size=1MB",
+            "switch.buffer=10MB",
+            "run.until=3ms",
+            "output.every=10us",
+            "output.window=[\"1ms\", \"2ms\"]",
+            kind.as_str(),
+        ];
+        let record = run("incast", &sets, 2);
+        let window = record.counted.as_ref().unwrap();
+        for (of, ports, span) in [
+            ("run", &record.ports, results::ports_span(&record)),
+            ("window", &window.ports, Span::ms(1)),
+        ] {
+            let busy = ports.iter().map(|port| results::utilisation(port, span));
+            let most = busy.fold(0.0, f64::max);
+            assert!((0.9..=1.0).contains(&most), "{kind}, {of}: {most}");
+        }
+        let frame = u64::from(record.encap.wire_max());
+        for port in &record.ports {
+            let rows = record
+                .port_series
+                .iter()
+                .filter(|row| row.link == port.link);
+            let rows: Vec<(Time, u64)> = rows.map(|row| (row.at, row.sent.sum())).collect();
+            for pair in rows.windows(2) {
+                let (span, sent) = (pair[1].0.since(pair[0].0), pair[1].1 - pair[0].1);
+                let most = port.rate.bytes_in(span).get() + frame;
+                assert!(sent <= most, "{kind}, {}: {sent} B in {span}", port.name());
+            }
+            let last = rows.last().map_or(0, |row| row.1);
+            assert!(last <= port.bytes.sum(), "{kind}, {}", port.name());
+        }
+    }
 }
 
 #[test]

@@ -315,6 +315,32 @@ fn what_a_dead_way_takes_is_retransmission() {
     assert!(line < why.ideal_ps, "{line} of {} ps", why.ideal_ps);
 }
 
+/// What a flow control does in a long run is not all of a message's: it is explained from the time in which it was under way.
+#[test]
+fn a_message_of_a_run_with_too_many_events_is_explained_as_in_any_other() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 6\n[workload]\nkind = \"random\"\nsizes = \"web-search\"\n\
+                load = 0.6\nmessages = 60\n[transport]\nkind = \"homa\"\n[switch]\nflow_control = \"cbfc\"\n";
+    let run = scenario::load_text("t.toml", text, &[]).unwrap();
+    let run = run.assemble().unwrap();
+    let all = Time::ZERO..Time::NEVER;
+    let short = |&n: &u32| run.traffic.messages[n as usize].size < 100_000;
+    let mut held = 0;
+    for message in (0..60).filter(short).take(20) {
+        let explain = |most| run.explain_with(1, &[message], &all, most, &mut Alone);
+        let (whole, traced) = explain(scenario::EVENTS_MAX).unwrap();
+        let (part, again) = explain(100_000).unwrap_or_else(|e| panic!("{message}: {e}"));
+        assert_eq!((traced.is_part, again.is_part), (false, true));
+        assert_eq!(part, whole, "message {message}");
+        held += whole[0].parts.len();
+    }
+    assert!(held > 0);
+    let why = run
+        .explain_with(1, &[0], &all, 10, &mut Alone)
+        .err()
+        .unwrap();
+    assert!(why.to_string().contains("flow control changed"), "{why}");
+}
+
 #[test]
 fn a_report_explains_as_why_does_and_never_simulates_a_long_run_twice() {
     for (size, long) in [("64KB", false), ("10MB", true)] {

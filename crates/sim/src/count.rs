@@ -2,6 +2,7 @@
 
 use crate::node::{Kind, Node};
 use crate::outcome;
+use crate::promised::OnLinks;
 use crate::tally::Tally;
 use std::ops::Range;
 use units::{Span, Time};
@@ -41,11 +42,29 @@ impl Window {
     }
 
     /// Looks, when all that happens up to [`Window::next`] has happened. `nodes` yields every node.
-    pub(crate) fn look<'n>(&mut self, nodes: impl Iterator<Item = &'n mut Node>) {
+    pub(crate) fn look<'n>(
+        &mut self,
+        nodes: impl Iterator<Item = &'n mut Node>,
+        links: &dyn OnLinks,
+    ) {
+        self.look_until(nodes, links, Time::NEVER);
+    }
+
+    /// The same, of a run that has ended before `end`.
+    fn look_until<'n>(
+        &mut self,
+        nodes: impl Iterator<Item = &'n mut Node>,
+        links: &dyn OnLinks,
+        end: Time,
+    ) {
         let Some(at) = self.looks.pop() else { return };
+        let seen = outcome::Seen {
+            end: at.after(Span(1)).min(end),
+            links,
+        };
         let mut now = Tally::new(self.before.len());
         for node in nodes {
-            outcome::count(node, &mut now);
+            outcome::count(node, &mut now, &seen);
             if !self.looks.is_empty() {
                 forget_peaks(node, at);
             }
@@ -59,9 +78,9 @@ impl Window {
     }
 
     /// Does the looks that the run ended before.
-    pub(crate) fn finish(&mut self, nodes: &mut [Node]) {
+    pub(crate) fn finish(&mut self, nodes: &mut [Node], seen: &outcome::Seen<'_>) {
         while !self.looks.is_empty() {
-            self.look(nodes.iter_mut());
+            self.look_until(nodes.iter_mut(), seen.links, seen.end);
         }
     }
 

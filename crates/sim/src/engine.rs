@@ -19,7 +19,8 @@ use crate::net::{self, SetupError, World};
 use crate::node::{Digest, Kind, Log, Node};
 use crate::outcome::{self, Stop};
 use crate::placement::{Places, share_out};
-use crate::ring::{Far, Ring, in_flight};
+use crate::promised::Still;
+use crate::ring::{Far, Ring};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
 use crate::sort::{BUCKETS, INDEX_BITS, index, sort};
 use crate::trace::{Traced, Tracer, Wanted};
@@ -514,10 +515,10 @@ impl Shared<'_, '_, '_> {
     /// Hands samples and completions to the observer. Only while the other threads wait.
     fn attend(&self, samples_before: Time) {
         // SAFETY: all other threads wait at the barrier.
-        let between = unsafe { &mut *self.between.get() };
+        let (between, links) = unsafe { (&mut *self.between.get(), Still::new(&self.net.rings)) };
         if let Some(every) = self.setup.probes.every {
             while between.next_sample < samples_before {
-                let (ports, flows) = self.sample(between.next_sample);
+                let (ports, flows) = self.sample(between.next_sample, &links);
                 between.observer.ports(&ports);
                 between.observer.flows(&flows);
                 between.next_sample = between.next_sample.after(every);
@@ -526,7 +527,9 @@ impl Shared<'_, '_, '_> {
         while between.counted.next() < samples_before {
             // SAFETY: the same.
             let node = |node: &UnsafeCell<Node>| unsafe { &mut *node.get() };
-            between.counted.look(self.net.nodes.iter().map(node));
+            between
+                .counted
+                .look(self.net.nodes.iter().map(node), &links);
         }
         let mut batch = Vec::new();
         let (mut started, mut ended) = (0, 0);
@@ -557,24 +560,20 @@ impl Shared<'_, '_, '_> {
     }
 
     /// Samples every probed port and flow at `at`.
-    fn sample(&self, at: Time) -> (Vec<PortSample>, Vec<FlowSample>) {
+    fn sample(&self, at: Time, links: &Still<'_>) -> (Vec<PortSample>, Vec<FlowSample>) {
         // SAFETY: all other threads wait at the barrier.
         let kind = |node: u32| unsafe { &(*self.net.nodes[node as usize].get()).kind };
-        let look = |&(link, node, port): &(LinkId, u32, u16)| match kind(node) {
-            Kind::Switch(node) => PortSample::of(&node.switch.ports[usize::from(port)], at, link),
-            Kind::Host(host) => host.sample(at, link),
-        };
-        let ports = self.probed.iter().map(look).collect();
-        let mut flows = Vec::new();
+        let look = |&(link, node, port): &_| PortSample::at(kind(node), port, at, link, links);
+        let (ports, mut flows) = (self.probed.iter().map(look).collect(), Vec::new());
         if self.setup.probes.flows {
             for number in 0..self.setup.topology.hosts {
                 if let Kind::Host(host) = kind(number) {
-                    let accepted = host.accepted.iter().flatten();
-                    flows.extend(accepted.map(|(&conn, &received)| FlowSample {
-                        at,
-                        conn,
-                        received,
-                    }));
+                    flows.extend(
+                        host.accepted
+                            .iter()
+                            .flatten()
+                            .map(|(&conn, &received)| FlowSample { at, conn, received }),
+                    );
                 }
             }
             flows.sort_unstable_by_key(|sample| sample.conn);
@@ -775,9 +774,10 @@ pub(crate) fn run_with(
     if let Some(tracer) = &mut tracer {
         tracer.gather(&nodes);
     }
-    let in_flight = in_flight(&rings);
-    let last = logs.iter().map(|log| log.last.max(log.last_hop));
-    let at = last.max().unwrap_or(Time::ZERO);
+    // SAFETY: all threads have ended.
+    let links = unsafe { Still::new(&rings) };
+    let last = logs.iter().map(|log| log.last.max(log.last_hop)).max();
+    let at = last.unwrap_or(Time::ZERO);
     let mut stop = Stop::new(
         setup,
         at,
@@ -790,7 +790,7 @@ pub(crate) fn run_with(
         &world,
         (nodes, between.counted),
         &logs,
-        in_flight,
+        (links.in_flight(), &links),
         &stop,
     );
     if let Some(queues) = data_queues {

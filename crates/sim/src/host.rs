@@ -9,14 +9,17 @@
 use crate::beside::{Beside, HostLine};
 use crate::book::{Action, Book};
 use crate::node::Log;
+use crate::promised::OnLinks;
 use crate::setup::{Completion, PortSample};
 use crate::trigger::Firing;
+use crate::watched::Watched;
 use model::{
     ByClass, CREDIT_LANES, ConnId, CreditFrame, Cx, Endpoint, Event, FRAME_SMALLEST, Gates,
     Lifetime, LinkCredits, Packet, Rng, Signal, Transmit,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 use switching::{Counters, Port, Sent};
 use topology::LinkId;
 use units::{LineTime, Span, Time};
@@ -39,25 +42,6 @@ struct Credits {
     armed: u8,
     /// A bit per lane that asks for more as soon as the line is idle.
     asks: u8,
-}
-
-/// What the gates of a host did, and when.
-#[derive(Default)]
-struct Watched {
-    notes: Vec<(Time, Signal)>,
-    /// Notes that are kept, and how many there was no room for.
-    most: usize,
-    missed: u64,
-}
-
-impl Watched {
-    fn note(&mut self, now: Time, signal: Signal) {
-        if self.notes.len() < self.most {
-            self.notes.push((now, signal));
-        } else {
-            self.missed += 1;
-        }
-    }
 }
 
 /// One host.
@@ -156,12 +140,9 @@ impl Host {
         }));
     }
 
-    /// Notes from now on what its gates do; so many notes at most.
-    pub(crate) fn watch(&mut self, most: usize) {
-        self.watched = Some(Watched {
-            most,
-            ..Watched::default()
-        });
+    /// Notes what its gates do within `window`; so many notes at most.
+    pub(crate) fn watch(&mut self, most: usize, window: Range<Time>) {
+        self.watched = Some(Watched::new(most, window));
     }
 
     /// Since when something is paused; none where nothing is.
@@ -170,9 +151,9 @@ impl Host {
     }
 
     /// What they did, and how much there was no room for.
-    pub(crate) fn watched(&self) -> (&[(Time, Signal)], u64) {
+    pub(crate) fn watched(&self) -> (Vec<(Time, Signal)>, u64) {
         let watched = self.watched.as_ref();
-        watched.map_or((&[], 0), |watched| (&watched.notes, watched.missed))
+        watched.map(Watched::all).unwrap_or_default()
     }
 
     /// Its egress link.
@@ -603,6 +584,16 @@ impl Host {
         }
     }
 
+    /// The port before its line, where a queue lies there.
+    pub(crate) fn queue(&self) -> Option<&Port> {
+        self.queue.as_deref()
+    }
+
+    /// When its line is idle again, where no queue lies before it.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.free_at
+    }
+
     /// See [`Port::forget_peak`].
     pub(crate) fn forget_peak(&mut self, now: Time) {
         if let Some(port) = &mut self.queue {
@@ -611,9 +602,9 @@ impl Host {
     }
 
     /// What a probe sees of its line at `at`: nothing waits where no queue lies before it.
-    pub(crate) fn sample(&self, at: Time, link: LinkId) -> PortSample {
+    pub(crate) fn sample(&self, at: Time, link: LinkId, links: &dyn OnLinks) -> PortSample {
         if let Some(port) = &self.queue {
-            return PortSample::of(port, at, link);
+            return PortSample::of(port, at, link, links);
         }
         PortSample {
             at,
@@ -765,22 +756,5 @@ impl Host {
         }
         self.events = events;
         self.events.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notes_beyond_the_most_are_counted_and_take_no_room() {
-        let mut watched = Watched {
-            most: 2,
-            ..Watched::default()
-        };
-        for at in 0..1_000 {
-            watched.note(Time(at), Signal::PausePriority(0));
-        }
-        assert_eq!((watched.notes.len(), watched.missed), (2, 998));
     }
 }

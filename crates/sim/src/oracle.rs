@@ -9,11 +9,13 @@ use crate::count::Window;
 use crate::net::{self, SetupError};
 use crate::node::{Kind, Log};
 use crate::outcome::{self, Stop};
+use crate::promised::OnLinks;
 use crate::setup::{Outcome, Setup};
 use model::{ByClass, HostId, Packet, Peers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use switching::Outlet;
+use topology::LinkId;
 use units::{Span, Time};
 
 /// Packets on all links, by arrival, receiving node, its port, and order on the link.
@@ -30,7 +32,7 @@ struct Out<'a> {
 
 impl Outlet for Out<'_> {
     fn send(&mut self, link: u32, packet: &Packet, at: Time) {
-        let far = self.setup.topology.link(topology::LinkId(link));
+        let far = self.setup.topology.link(LinkId(link));
         *self.sent += 1;
         let mut packet = *packet;
         packet.at = at;
@@ -48,6 +50,18 @@ impl Outlet for Out<'_> {
 impl Lines for Out<'_> {
     fn send_beside(&mut self, _: u32, beside: &Beside, _: Time) {
         self.beside = Some(Box::new(*beside));
+    }
+}
+
+/// What is on links, to be looked at.
+struct On<'a>(&'a Setup<'a>, &'a Flying);
+
+impl OnLinks for On<'_> {
+    fn each(&self, link: LinkId, see: &mut dyn FnMut(&Packet)) {
+        let far = self.0.topology.link(link);
+        let on = self.1.iter();
+        on.filter(|((_, node, port, _), _)| (*node, *port) == (far.to.0, far.to_port))
+            .for_each(|(_, (packet, _))| see(packet));
     }
 }
 
@@ -186,7 +200,7 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         &world,
         (nodes, Window::default()),
         &[log],
-        in_flight,
+        (in_flight, &On(setup, &flying)),
         &Stop::new(setup, end, false, idle),
     ))
 }

@@ -3,6 +3,7 @@
 use crate::count::Window;
 use crate::net::World;
 use crate::node::{Kind, Log, Node};
+use crate::promised::{OnLinks, Promised};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use crate::tally::Tally;
 use crate::waits::{self, Locked};
@@ -109,7 +110,7 @@ pub(crate) fn close(
     world: &World<'_>,
     (mut nodes, mut window): (Vec<Node>, Window),
     logs: &[Log],
-    in_flight: ByClass<u64>,
+    (in_flight, links): (ByClass<u64>, &dyn OnLinks),
     stop: &Stop,
 ) -> Outcome {
     let mut ledgers = ByClass::from_fn(|class| Ledger {
@@ -121,7 +122,11 @@ pub(crate) fn close(
     let mut hosts = Vec::with_capacity(setup.topology.hosts as usize);
     let mut said = Vec::new();
     let mut accepted = BTreeMap::new();
-    window.finish(&mut nodes);
+    let seen = Seen {
+        end: stop.at.after(Span(1)).max(stop.reached),
+        links,
+    };
+    window.finish(&mut nodes, &seen);
     let (mut held, last) = waits::of(&setup.topology, &nodes, stop);
     // Where frames of the flow control may be lost, a gate may be shut for no reason any more.
     let last = last.or_else(|| {
@@ -152,7 +157,7 @@ pub(crate) fn close(
                     .for_each(|port| port.close_books(stop.at));
             }
         }
-        count(node, &mut tally);
+        count(node, &mut tally, &seen);
         digest = (digest ^ node.digest.0)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(31);
@@ -318,12 +323,31 @@ fn counts(
     }
 }
 
+/// A look at ports.
+pub(crate) struct Seen<'a> {
+    /// What begins to leave before this moment counts.
+    pub(crate) end: Time,
+    /// What is on links.
+    pub(crate) links: &'a dyn OnLinks,
+}
+
+impl Seen<'_> {
+    fn of(&self, port: &Port) -> Promised {
+        Promised::of(port, self.end, self.links)
+    }
+}
+
 /// Takes what the ports of `node` have counted, and what faults did to what came to it, into `tally`.
-pub(crate) fn count(node: &Node, tally: &mut Tally) {
+pub(crate) fn count(node: &Node, tally: &mut Tally, seen: &Seen<'_>) {
     match &node.kind {
         Kind::Host(host) => {
             if !host.is_untouched() {
-                note(tally.at(host.link() as usize), &host.counters());
+                let slot = tally.at(host.link() as usize);
+                note(slot, &host.counters());
+                match host.queue() {
+                    Some(port) => seen.of(port).leave_out(port, slot),
+                    None => slot.busy_until = host.busy_until(),
+                }
             }
             let unwanted = host.unwanted.sum();
             if unwanted > 0 {
@@ -336,7 +360,9 @@ pub(crate) fn count(node: &Node, tally: &mut Tally) {
         Kind::Switch(node) => {
             let used = node.switch.ports.iter();
             for port in used.filter(|port| !port.is_untouched()) {
-                note(tally.at(port.link() as usize), &port.counters());
+                let slot = tally.at(port.link() as usize);
+                note(slot, &port.counters());
+                seen.of(port).leave_out(port, slot);
             }
             // What came over a link and went no further.
             for (ingress, why, lost) in node.switch.astray() {

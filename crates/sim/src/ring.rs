@@ -4,7 +4,7 @@
 //! between. What a receiver reads was appended in an earlier window, because a link is at least one
 //! window long.
 
-use model::{ByClass, Packet};
+use model::Packet;
 use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -340,6 +340,25 @@ impl<T: Slot> Ring<T> {
         // SAFETY: by contract this thread alone touches the head.
         (self.appended.load(Ordering::Acquire) - unsafe { (*self.head.get()).taken }) as usize
     }
+
+    /// Shows every packet that waits, in order.
+    ///
+    /// # Safety
+    /// No thread may use either half meanwhile.
+    pub(crate) unsafe fn each(&self, mut see: impl FnMut(&T)) {
+        // SAFETY: by contract.
+        let (waiting, head) = unsafe { (self.waiting(), &*self.head.get()) };
+        let (mut chunk, mut here) = (head.chunk, head.taken_here);
+        for _ in 0..waiting {
+            if here == CHUNK {
+                // SAFETY: a packet was appended behind a full chunk, so `next` is set.
+                (chunk, here) = (unsafe { (*chunk).next }, 0);
+            }
+            // SAFETY: this packet is before the end of its chunk, and was appended.
+            see(unsafe { &*chunk.cast::<T>().add(here) });
+            here += 1;
+        }
+    }
 }
 
 /// Where the next packets of a link go.
@@ -402,21 +421,6 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-/// Packets on the links, by class, once all threads have ended.
-pub(crate) fn in_flight(rings: &[Ring]) -> ByClass<u64> {
-    let (mut sum, mut pool) = (ByClass::default(), Pool::default());
-    for ring in rings {
-        // SAFETY: all threads have ended, and packets are looked at before the pool goes.
-        let stays = unsafe {
-            ring.take_before(Time::NEVER, &mut pool, |packet| {
-                sum[(*packet).class()] += 1;
-            })
-        };
-        debug_assert!(stays.is_none());
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -452,6 +456,11 @@ mod tests {
             };
             assert!(left.is_none_or(|at| at >= end));
             pool.recycle();
+            let mut waits = Vec::new();
+            // SAFETY: one thread does both halves.
+            unsafe { ring.each(|packet| waits.push(packet.at.0 / 10)) };
+            let (first, seen) = (waits.first().copied().unwrap_or(next), seen.len() as u64);
+            assert!(first == seen && waits.len() as u64 == next - seen);
         }
         assert!(seen.len() as u64 + 3 >= next, "{} of {next}", seen.len());
         assert!(seen.iter().enumerate().all(|(i, &at)| i as u64 == at));

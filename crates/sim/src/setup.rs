@@ -1,5 +1,7 @@
 //! What a run takes and what it gives.
 
+use crate::node::Kind;
+use crate::promised::{OnLinks, Promised, less};
 use crate::tally::Tally;
 use crate::waits::Locked;
 use model::intent::{PortSpec, SwitchSpec};
@@ -176,10 +178,14 @@ pub struct MessageResult {
 /// Counters of one link's egress port, by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Packets put on the line.
+    /// Packets put on the line: those whose first bit is on it.
     pub packets: ByClass<u64>,
-    /// Bytes put on the line.
+    /// Bytes of these.
     pub bytes: ByClass<u64>,
+    /// When the line is idle again after the last of them.
+    pub busy_until: Time,
+    /// The same of what was put on it before the window of time that these counters are of.
+    pub busy_before: Time,
     /// Packets dropped at the port, by class.
     pub dropped: ByClass<u64>,
     /// Packets dropped at the port, by reason.
@@ -220,6 +226,7 @@ impl PortCounters {
         Self {
             packets: by_class(|port| &port.packets),
             bytes: by_class(|port| &port.bytes),
+            busy_before: before.busy_until,
             dropped: by_class(|port| &port.dropped),
             drop_reasons: ByReason::from_fn(|why| {
                 self.drop_reasons[why] - before.drop_reasons[why]
@@ -249,7 +256,7 @@ pub struct PortSample {
     pub queue: u64,
     /// Credits waiting.
     pub credits: u32,
-    /// Bytes whose transmission was decided since the run began, by class.
+    /// Bytes of packets whose first bit was on the line, since the run began, by class.
     pub sent: ByClass<u64>,
     /// Packets marked since the run began.
     pub marked: u64,
@@ -258,15 +265,24 @@ pub struct PortSample {
 }
 
 impl PortSample {
+    /// What the port of that number at a node says of its `link` at `at`.
+    pub(crate) fn at(node: &Kind, port: u16, at: Time, link: LinkId, links: &dyn OnLinks) -> Self {
+        match node {
+            Kind::Switch(node) => Self::of(&node.switch.ports[usize::from(port)], at, link, links),
+            Kind::Host(host) => host.sample(at, link, links),
+        }
+    }
+
     /// What `port` says of its `link` at `at`.
-    pub(crate) fn of(port: &Port, at: Time, link: LinkId) -> Self {
+    pub(crate) fn of(port: &Port, at: Time, link: LinkId, links: &dyn OnLinks) -> Self {
         let waits = port.backlog(at);
+        let promised = Promised::of(port, at.after(Span(1)), links);
         Self {
             at,
             link,
             queue: waits.data_bytes,
             credits: waits.credits,
-            sent: port.sent_bytes(),
+            sent: less(&port.sent_bytes(), &promised.bytes),
             marked: port.marked(),
             dropped: port.dropped(),
         }

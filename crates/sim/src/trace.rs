@@ -18,7 +18,7 @@ use units::Time;
 pub struct Wanted {
     /// Connections, ascending; none for every connection.
     pub conns: Option<Vec<u32>>,
-    /// Moments: from when, until when (exclusive).
+    /// Moments: from when, until when (exclusive). What flow controls had paused before that counts, too.
     pub window: Range<Time>,
     /// Events at most: a trace that would be longer is refused, with its length.
     pub events_max: u64,
@@ -56,6 +56,15 @@ pub enum Pausing {
     Kept(ConnId, Option<u8>),
     /// This packet joined this queue.
     Joined(u8, Packet),
+}
+
+/// How long a trace would be that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany {
+    /// Packets that arrive or are lost.
+    pub packets: u64,
+    /// What flow controls do.
+    pub controls: u64,
 }
 
 /// What [`trace`] gives.
@@ -139,8 +148,11 @@ impl Tracer {
         let most = usize::try_from(self.wanted.events_max).unwrap_or(usize::MAX);
         for node in nodes {
             match &mut node.kind {
-                Kind::Host(host) => host.watch(most),
-                Kind::Switch(node) => node.switch.watch(self.wanted.conns.clone(), most),
+                Kind::Host(host) => host.watch(most, self.wanted.window.clone()),
+                Kind::Switch(node) => {
+                    let (conns, window) = (self.wanted.conns.clone(), self.wanted.window.clone());
+                    node.switch.watch(conns, most, window);
+                }
             }
         }
     }
@@ -194,16 +206,20 @@ impl Tracer {
 
     /// Everything that was noted, by moment and node, in the order in which the node noted it; how much it is where
     /// that is more than was allowed.
-    fn finish(self, topology: &Topology) -> Result<Trace, u64> {
+    fn finish(self, topology: &Topology) -> Result<Trace, TooMany> {
         let (pauses, missed) = self.pauses;
-        let (mut all, mut count) = (Vec::new(), pauses.len() as u64 + missed);
+        let (mut all, mut count) = (Vec::new(), 0);
         for notes in self.notes {
             let (mut events, noted) = notes.into_inner();
             count += noted;
             all.append(&mut events);
         }
-        if count > self.wanted.events_max {
-            return Err(count);
+        let controls = pauses.len() as u64 + missed;
+        if count + controls > self.wanted.events_max {
+            return Err(TooMany {
+                packets: count,
+                controls,
+            });
         }
         // Stable: one node's notes of one moment come from one thread, in order.
         all.sort_by_key(|event| (event.packet.at, event.what.node(topology)));
@@ -237,7 +253,7 @@ pub fn trace(
     setup: &Setup<'_>,
     observer: &mut dyn Observer,
     wanted: Wanted,
-) -> Result<(Outcome, Result<Trace, u64>), SetupError> {
+) -> Result<(Outcome, Result<Trace, TooMany>), SetupError> {
     let (outcome, tracer) = crate::engine::run_with(setup, observer, Some(wanted))?;
     let tracer = tracer.expect("a trace was asked for");
     Ok((outcome, tracer.finish(&setup.topology)))

@@ -292,6 +292,35 @@ fn incast_and_mixed_delays_agree_too() {
     }
 }
 
+#[test]
+fn a_run_that_is_cut_off_has_put_no_more_on_a_line_than_that_takes() {
+    for (name, spec, shared) in disciplines() {
+        let topology = fat_tree(4, Span::us(1));
+        let traffic = traffic(topology.hosts, 60, 40_000, Span::us(100), 3);
+        let mut setup = setup(topology, traffic, &spec);
+        setup.switch = shared.clone();
+        let mut cut = 0;
+        for until in [Span::us(20), Span::us(41), Span(87_654_321)] {
+            setup.until = Time(until.0);
+            setup.threads = 1;
+            let expected = sim::oracle::run(&setup).unwrap();
+            for threads in [1, 3] {
+                setup.threads = threads;
+                let outcome = run(&setup);
+                assert_eq!(print(&outcome), print(&expected), "{name}, {until}");
+                assert_eq!(outcome.ports, expected.ports, "{name}, {until}");
+            }
+            for (link, port) in setup.topology.links.iter().zip(expected.ports.iter()) {
+                let full = link.rate.serialize(Bytes(1538));
+                assert!(port.busy_until.since(setup.until) < full, "{name}, {until}");
+                assert!(port.bytes.sum() <= link.rate.bytes_in(until).get() + 1538);
+                cut += u32::from(port.busy_until > setup.until);
+            }
+        }
+        assert!(cut > 10, "{name}: {cut} lines were busy");
+    }
+}
+
 /// Longer than moments of one window have bits: packets of all hosts meet at a switch within such a time.
 #[test]
 fn links_of_seconds_agree_too() {

@@ -308,6 +308,25 @@ impl Port {
         self.egress.choose_at == Time::NEVER && self.egress.free_at <= now && !self.held_back
     }
 
+    /// Whether it promises its line to packets that come, and counts them then.
+    #[inline]
+    pub fn promises(&self) -> bool {
+        self.is_fifo()
+    }
+
+    /// When the line is idle again after all that it was given.
+    #[inline]
+    pub fn busy_until(&self) -> Time {
+        self.egress.free_at
+    }
+
+    /// When the first bit of a packet went on the line that arrives at the far end at `packet.at`.
+    #[inline]
+    pub fn left_at(&self, packet: &Packet) -> Time {
+        let takes = self.egress.line.of(u64::from(packet.size));
+        Time(packet.at.0 - self.egress.delay.0 - takes.0)
+    }
+
     /// When the line would be idle if nothing else came.
     pub(crate) fn idle_from(&self, now: Time) -> Time {
         let free = self.egress.free_at.max(now);

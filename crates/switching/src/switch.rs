@@ -24,6 +24,7 @@ use crate::watch::{Note, Noted, Watch};
 use model::intent::{Balance, Memory, PortSpec, SwitchSpec};
 use model::{ByClass, Class, DropReason, Hop, HostId, LinkCredits, Local, Packet, Rng};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use units::{LineTime, Span, Time};
 
@@ -267,18 +268,18 @@ impl Switch {
         control.grants(port)
     }
 
-    /// Notes from now on what its flow control does, and which queues packets of these connections join, or of all; so
+    /// Notes what its flow control does within `window`, and which queues packets of these connections join, or of all; so
     /// many notes at most.
-    pub fn watch(&mut self, conns: Option<Vec<u32>>, most: usize) {
+    pub fn watch(&mut self, conns: Option<Vec<u32>>, most: usize, window: Range<Time>) {
         self.never_be_calm(); // notes are in the order of time
         self.keep_accounts();
-        self.common.watch = Some(Box::new(Watch::new(conns, most)));
+        self.common.watch = Some(Box::new(Watch::new(conns, most, window)));
     }
 
     /// What it has noted, in the order of time, and how much there was no room for.
-    pub fn notes(&self) -> (&[Note], u64) {
+    pub fn notes(&self) -> (Vec<Note>, u64) {
         let watch = self.common.watch.as_deref();
-        watch.map_or((&[], 0), |watch| (&watch.notes, watch.missed))
+        watch.map(Watch::all).unwrap_or_default()
     }
 
     /// Names what its flow control has counted.

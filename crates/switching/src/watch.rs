@@ -1,9 +1,11 @@
 //! What a flow control does, for whoever wants to know: gates, what asked for them, and who joined which queue.
 
 use crate::accounts::Accounts;
-use crate::discipline::{Gate, GateOf};
+use crate::discipline::{Gate, GateOf, GateState};
 use crate::flow_control::{Passage, Say};
 use model::{ConnId, Packet};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use units::Time;
 
 /// Something that the flow control of a switch did.
@@ -46,18 +48,32 @@ pub struct Sake {
 /// Notes of a switch.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    pub(crate) notes: Vec<Note>,
+    notes: Vec<Note>,
+    /// What is noted: moments.
+    window: Range<Time>,
+    /// What was so already when that began, by port and what it is about.
+    before: BTreeMap<(u16, About), Note>,
     /// Of the packets of these connections, ascending; none for all.
     conns: Option<Vec<u32>>,
     /// Notes that are kept; the others are only counted.
     most: usize,
-    pub(crate) missed: u64,
+    missed: u64,
+}
+
+/// What a note from before is about: the later one of the same counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum About {
+    Gate(GateOf),
+    Asked(GateOf),
+    Kept(ConnId),
 }
 
 impl Watch {
-    pub(crate) fn new(conns: Option<Vec<u32>>, most: usize) -> Self {
+    pub(crate) fn new(conns: Option<Vec<u32>>, most: usize, window: Range<Time>) -> Self {
         Self {
             notes: Vec::new(),
+            window,
+            before: BTreeMap::new(),
             conns,
             most,
             missed: 0,
@@ -110,10 +126,41 @@ impl Watch {
         {
             return;
         }
-        if self.notes.len() < self.most {
+        if at >= self.window.end {
+            return;
+        }
+        if at < self.window.start {
+            self.begin(Note { at, port, what });
+        } else if self.notes.len() < self.most {
             self.notes.push(Note { at, port, what });
         } else {
             self.missed += 1;
         }
+    }
+
+    /// Keeps what is still so when the window begins.
+    fn begin(&mut self, note: Note) {
+        let (about, over) = match note.what {
+            Noted::Gate(gate) => (About::Gate(gate.of), gate.state == GateState::Open),
+            Noted::Asked(of, _) => (About::Asked(of), false),
+            Noted::Kept(conn, queue) => (About::Kept(conn), queue.is_none()),
+            Noted::Joined(..) => return,
+        };
+        let key = (note.port, about);
+        if over {
+            self.before.remove(&key);
+        } else if matches!(about, About::Gate(_)) {
+            self.before.entry(key).or_insert(note); // closed since then
+        } else {
+            self.before.insert(key, note);
+        }
+    }
+
+    /// All notes, in the order of time, and how many there was no room for.
+    pub(crate) fn all(&self) -> (Vec<Note>, u64) {
+        let mut all: Vec<Note> = self.before.values().copied().collect();
+        all.sort_by_key(|note| note.at);
+        all.extend(&self.notes);
+        (all, self.missed)
     }
 }

@@ -286,6 +286,12 @@ impl Routes {
         src == dst || !self.next_hops(NodeId(src), dst).is_empty()
     }
 
+    /// Whether any two hosts have more than one way between them.
+    pub fn has_choice(&self) -> bool {
+        let several = |&entry: &u32| entry != Self::DIRECT && self.group(entry).len() > 1;
+        self.table.iter().any(several)
+    }
+
     /// Two hosts without a way between them, if there are any.
     pub fn cut_off(&self) -> Option<(u32, u32)> {
         // One host speaks for all behind its switch. Ways are not transitive: two hosts may both

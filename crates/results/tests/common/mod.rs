@@ -27,6 +27,8 @@ fn port(link: u32, from: &str, to: &str, tiers: (u8, u8)) -> PortRow {
         rate: Rate::gbps(GBPS),
         packets: ByClass::default(),
         bytes: ByClass::default(),
+        ahead: Span::ZERO,
+        rest: Span::ZERO,
         dropped: ByClass::default(),
         drop_reasons: ByReason::default(),
         drop_priorities: [0; 8],

@@ -300,7 +300,7 @@ fn an_observer_hears_of_gates_pauses_and_who_joined_which_queue() {
         };
         let (mut switch, mut seen) = (switch(&fifo(), Some(scribe)), Seen::<false>::default());
         assert!(switch.notes().0.is_empty());
-        switch.watch(conns, most);
+        switch.watch(conns, most, Time::ZERO..Time::NEVER);
         for conn in 1..=3 {
             arrive(
                 &mut switch,

@@ -169,10 +169,19 @@ impl Host {
         self.on_slots(cx, alloc);
     }
 
+    /// Words of slots that came and were of no use: as many of them as of their slots, to the nearest.
+    pub(super) fn wasted(&self) -> u64 {
+        let (told, unused) = (self.counts.slots_told, self.counts.slots_unused);
+        let words = u128::from(self.totals.credits_received) * u128::from(unused);
+        let nearest = (words + u128::from(told / 2)) / u128::from(told.max(1));
+        u64::try_from(nearest).unwrap_or(u64::MAX)
+    }
+
     fn on_slots(&mut self, cx: &mut Cx<'_>, alloc: Alloc) {
         let slots = u64::from(alloc.mask.count_ones());
+        self.counts.slots_told += slots;
         let Some(slot) = self.conns.find(ConnId(alloc.flow)) else {
-            self.totals.credits_wasted += slots;
+            self.counts.slots_unused += slots;
             return;
         };
         let (first, conn) = (self.first_of(cx.now, alloc.slot), &mut self.conns[slot]);
@@ -180,19 +189,19 @@ impl Host {
             .hear_arbiter(cx.now, self.settings.arbiter.is_none());
         conn.tx.late = self.settings.shared && cx.now > first.after(self.settings.late);
         let of = (slot, conn.order, conn.tx.ordinal);
-        let mut wasted = 0;
+        let mut unused = 0;
         for (nth, way) in alloc.each() {
             let at = first.after(self.settings.slot.times(nth.into()));
             let chosen = (way, alloc.bits > 0);
             let turn = Turns::turn(at, of, chosen, alloc.number);
             if !conn.tx.on_slot() {
-                wasted += 1;
+                unused += 1;
             } else if !self.turns.push(turn) {
                 conn.tx.granted -= 1;
-                wasted += 1;
+                unused += 1;
             }
         }
-        self.totals.credits_wasted += wasted;
+        self.counts.slots_unused += unused;
         self.settle(cx, slot);
     }
 

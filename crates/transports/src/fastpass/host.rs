@@ -34,6 +34,10 @@ model::counters! {
         batches: times,
         /// Slots that it gave away.
         slots_given: packets,
+        /// Slots of which senders were told.
+        slots_told: times,
+        /// Slots among them that no frame left in.
+        slots_unused: times,
         /// Frames among them for which no way of their own was left.
         ways_shared: packets,
         /// Packets without data lost before they left, because too many waited at their host.
@@ -338,7 +342,7 @@ impl Host {
         let conn = self.conns.get_mut(turn.slot, turn.order);
         let Some(conn) = conn.filter(|conn| conn.tx.active && conn.tx.ordinal == turn.ordinal)
         else {
-            self.totals.credits_wasted += 1;
+            self.counts.slots_unused += 1;
             return false;
         };
         let settings = &self.settings;
@@ -351,7 +355,7 @@ impl Host {
             conn.tx.take(cx.now, settings, turn.alloc, of)
         };
         let Some(piece) = piece else {
-            self.totals.credits_wasted += 1;
+            self.counts.slots_unused += 1;
             self.counts.slots_late += u64::from(late);
             self.settle(cx, turn.slot);
             return false;
@@ -517,6 +521,7 @@ impl Endpoint for Host {
 
     fn totals(&self) -> Totals {
         let mut totals = self.totals;
+        totals.credits_wasted = self.wasted();
         totals.nonsense += self.arbiter.as_ref().map_or(0, |arbiter| arbiter.nonsense);
         totals
     }

@@ -2,13 +2,13 @@
 
 use super::header::{HOSTS_MAX, LEAD_SLOTS};
 use super::shape::Shape;
-use model::{Facts, HostId};
+use model::{Encap, Facts, HostId, Net};
 use parts::forms::{Count, Number, Or, Time, Words};
 use parts::keys::{self, Profiles, error};
 use parts::{ParamError, Parameter};
 use std::sync::Arc;
 use toml::Table;
-use units::{LineTime, Span};
+use units::{LineTime, Rate, Span};
 
 /// Who is served first in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,28 @@ const CLOCKS: [(&str, Clock); 3] = [
     ("own", Clock::Own),
 ];
 
+/// The least `run.mtu` above that of `encap` with which slots are told far enough ahead, where there is one.
+fn mtu_for(net: &dyn Net, rate: Rate, encap: Encap) -> Option<u16> {
+    let reaches = |mtu: u16| {
+        let encap = encap.with_mtu(mtu.into()).ok()?;
+        let frame = LineTime::new(rate).of(encap.wire_max().into());
+        let trip = net.longest_rtt_with(encap).unwrap_or_default();
+        Some(trip <= frame.times(2 * LEAD_SLOTS))
+    };
+    // A slot is told thousands of frames ahead, and a round trip has a few: what is long enough stays so.
+    let (mut short, mut enough) = (encap.mtu(), *model::MTU.end());
+    reaches(enough).filter(|&reached| reached)?;
+    while enough - short > 1 {
+        let mtu = short.midpoint(enough);
+        if reaches(mtu)? {
+            enough = mtu;
+        } else {
+            short = mtu;
+        }
+    }
+    Some(enough)
+}
+
 impl Params {
     /// Reads `[transport.fastpass]`.
     ///
@@ -147,12 +169,15 @@ impl Params {
             // A round trip takes the line of a host four times.
             let beyond = Span(trip.0 - most.times(2).0);
             let less = Span::us(beyond.0.div_ceil(4 * Span::us(1).0));
+            let longer = mtu_for(net, shape.rate, facts.encap);
+            let longer = longer.map_or_else(String::new, |mtu| {
+                format!("frames longer (run.mtu = \"{mtu}B\"), or ")
+            });
             let wrong = format!(
                 "an idle round trip takes {trip}, and slots are told {most} ahead at most: every one would be over before \
-                 its host knew of it; it works up to {} of round trip: make topology.host_delay {less} shorter, or frames {} \
-                 times as long (run.mtu), or lines as much slower, or take another transport",
+                 its host knew of it; it works up to {} of round trip: make topology.host_delay {less} shorter, or {longer}\
+                 lines slower, or take another transport",
                 most.times(2),
-                trip.0.div_ceil(most.times(2).0.max(1))
             );
             return Err(error("", wrong)); // no parameter is to blame
         }
@@ -165,7 +190,7 @@ impl Params {
 
     /// The connections of hosts with their arbiter.
     pub(super) fn to_arbiter(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
-        let hosts = facts.net.map_or(0, model::Net::hosts);
+        let hosts = facts.net.map_or(0, Net::hosts);
         let Some(arbiter) = self.arbiter.filter(|_| self.shape.is_some()) else {
             return Vec::new();
         };

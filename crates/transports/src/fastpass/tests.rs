@@ -183,6 +183,30 @@ fn slots_that_pass_in_a_pause_are_asked_for_again() {
     assert!(found.contains("round 2"), "{found}");
 }
 
+/// A word tells of several slots: where all pass in a pause, so do as many words as came, and not as many as slots.
+#[test]
+fn no_more_words_are_wasted_than_came() {
+    let params = params(ARBITER);
+    let make = |config: &EndpointConfig| Factory::make(&params, config);
+    let mut pair = Pair::star(3, &make, &header::CODEC);
+    pair.connect(Time::ZERO, A, C);
+    pair.connect(Time::ZERO, B, C);
+    let conn = pair.message(Time::ZERO, A, B, 30_000);
+    pair.signal(Time(10_000_000), A, Signal::PauseFlow(conn));
+    pair.signal(Time(500_000_000), A, Signal::ResumeFlow(conn));
+    pair.run();
+    let totals = pair.totals();
+    let counters = pair.counters();
+    let named = |wanted| counters.iter().filter(move |(name, _)| *name == wanted);
+    let unused: u64 = named("slots_unused").map(|(_, value)| value).sum();
+    assert!(unused > totals.credits_received, "{unused} of {totals:?}");
+    assert!(totals.credits_wasted > 0, "{totals:?}");
+    assert!(
+        totals.credits_wasted <= totals.credits_received,
+        "{totals:?}"
+    );
+}
+
 fn plan(order: Order, shape: Option<Shape>) -> Plan {
     Plan {
         shape: shape.map(Arc::new),
@@ -616,6 +640,32 @@ fn an_arbiter_serves_a_network_whose_half_round_trip_is_what_slots_are_told_ahea
     assert!(settled(1, most).is_ok());
     let wrong = settled(1, Span(most.0 + 1)).unwrap_err();
     assert!(wrong.message.contains("idle round trip"), "{wrong:?}");
+}
+
+/// What the refusal tells one to set is enough, and no less is.
+#[test]
+fn an_arbiter_that_frames_are_too_short_for_says_how_long_they_must_be() {
+    let net = Racks {
+        choices: 1,
+        rtt: Span::ms(37),
+    };
+    let with = |mtu: u16| {
+        let mut facts = Facts::of(Encap::PAPER.with_mtu(mtu.into()).unwrap());
+        facts.net = Some(&net);
+        Params::DEFAULT.settled(&facts)
+    };
+    let wrong = with(1500).unwrap_err().message;
+    let told = wrong.split_once("run.mtu = \"").expect("it names a size").1;
+    let told: u16 = told.split_once("B\"").unwrap().0.parse().unwrap();
+    assert!(with(told).is_ok() && with(told - 1).is_err(), "{wrong}");
+    let never = Racks {
+        choices: 1,
+        rtt: Span::ms(100),
+    };
+    let mut facts = Facts::of(Encap::PAPER);
+    facts.net = Some(&never);
+    let wrong = Params::DEFAULT.settled(&facts).unwrap_err().message;
+    assert!(!wrong.contains("run.mtu"), "{wrong}");
 }
 
 #[test]
