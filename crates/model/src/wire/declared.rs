@@ -359,10 +359,10 @@ impl Codec for Layout {
         (self.answers)(data, credit)
     }
 
-    /// Fields that are called `again`, `known` and `way` do not count: they say how often, and by which way.
+    /// Fields that are called `again`, `known`, `late`, `nth` and `way` do not count: they say how often, and by which way.
     fn repeats(&self, packet: &Packet, before: &Packet) -> bool {
         let same = |field: &Field| {
-            matches!(field.name, "again" | "known" | "way")
+            matches!(field.name, "again" | "known" | "late" | "nth" | "way")
                 || field.read(packet) == field.read(before)
         };
         let alike = packet.kind() & KIND == before.kind() & KIND;

@@ -37,7 +37,7 @@ model::header! {
         next: u64 = 0..48 "the first position that credits are wanted for";
         unasked: u16 = 48..64 "frames that follow without a credit";
         crowd: u8 = 64..68 "connections of this host that want credits, rounded up to a power of two: its exponent";
-        number: u8 = 68..72 "which request of this direction, modulo 2^4";
+        nth: u8 = 68..72 "which request of this direction, modulo 2^4";
         packets: u32 = 72..96 "frames from there on";
         exchange: bool = 97..98 "one message goes each way";
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
@@ -50,7 +50,7 @@ model::header! {
     Stop = 3 "STOP" Control | Scheduled | Unscheduled {
         end: u64 = 0..48 "end of the stream";
         answered: u16 = 48..64 "last credit answered, modulo 2^16";
-        request: u8 = 64..68 "the last request before it, modulo 2^4";
+        nth: u8 = 64..68 "which request was the last before it, modulo 2^4";
         early: bool = 96..97 "data is left; the credits that are under way will fetch it";
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
         gone: bool = 99..100 "the sender knows nothing of this connection";
@@ -138,7 +138,7 @@ impl Stop {
         Self {
             end,
             answered: 0,
-            request: 0,
+            nth: 0,
             early: reason == StopReason::Early,
             one_shot,
             gone: reason == StopReason::Gone,
@@ -176,13 +176,13 @@ const REQUESTS_MODULUS: u8 = 1 << 4;
 pub(super) const CROWD_MAX: u8 = 15;
 
 /// The number of the request behind that one.
-pub(super) const fn next_request(number: u8) -> u8 {
-    (number + 1) % REQUESTS_MODULUS
+pub(super) const fn next_request(nth: u8) -> u8 {
+    (nth + 1) % REQUESTS_MODULUS
 }
 
 /// Whether the request of one number left behind that of another, of those that may be under way at once.
-pub(super) const fn is_later(number: u8, than: u8) -> bool {
-    let behind = number.wrapping_sub(than) % REQUESTS_MODULUS;
+pub(super) const fn is_later(nth: u8, than: u8) -> bool {
+    let behind = nth.wrapping_sub(than) % REQUESTS_MODULUS;
     0 < behind && behind < REQUESTS_MODULUS / 2
 }
 

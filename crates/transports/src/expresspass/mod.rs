@@ -512,7 +512,7 @@ impl ExpressPassHost {
             self.expect_answer(packet.conn, slot);
         }
         let (host, flows) = (&mut self.host, &mut self.flows);
-        self.receivers[slot].note_request(request.number);
+        self.receivers[slot].note_request(request.nth);
         self.receivers[slot].on_request(cx, host, flows, request);
         self.arm_receiver(slot);
     }

@@ -170,9 +170,9 @@ impl Receiver {
     }
 
     /// A request has come, on whatever way: see [`Receiver::on_request`].
-    pub(super) fn note_request(&mut self, number: u8) {
-        if self.request.is_none_or(|last| is_later(number, last)) {
-            self.request = Some(number);
+    pub(super) fn note_request(&mut self, nth: u8) {
+        if self.request.is_none_or(|last| is_later(nth, last)) {
+            self.request = Some(nth);
         }
     }
 
@@ -630,7 +630,7 @@ impl Receiver {
         // A sender asks because it has something beyond: this STOP is older than that request.
         let crossed = self
             .request
-            .is_some_and(|request| is_later(request, stop.request));
+            .is_some_and(|request| is_later(request, stop.nth));
         let stale = end < self.next() || ((crossed || end <= self.asked) && self.is_crediting());
         if stale {
             host.totals.duplicates += 1;

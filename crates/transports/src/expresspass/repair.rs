@@ -40,7 +40,7 @@ impl Receiver {
                 next: self.next(),
                 // Nobody has said how much there is; at its end credits stop.
                 packets: u32::from(burst) + 1,
-                number: 0, // none of the sender's
+                nth: 0, // none of the sender's
                 crowd: 0,
                 unasked: burst,
                 exchange: false,

@@ -667,7 +667,7 @@ impl Sender {
             next: position,
             unasked,
             packets: u32::try_from(frames).map_or(PACKETS_MAX, |frames| frames.min(PACKETS_MAX)),
-            number: self.requests,
+            nth: self.requests,
             crowd: crowd(host),
             exchange: self.exchange,
             one_shot: self.one_shot,
@@ -688,7 +688,7 @@ impl Sender {
         let (end, size) = (self.outgoing.end(), host.settings.encap.frame_min);
         let stop = Stop {
             answered: self.early.as_ref().map_or(0, |early| early.answered()),
-            request: self.requests,
+            nth: self.requests,
             ..Stop::new(end, reason, self.one_shot)
         };
         host.nic.push(stop.packet(self.peer, self.conn, size));

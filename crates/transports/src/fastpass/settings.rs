@@ -55,57 +55,9 @@ impl Settings {
             encap.payload_max > 0,
             "frames without payload carry no message"
         );
-        let shape = params.shape.clone();
-        let rate = shape.as_ref().map_or(config.rate, |shape| shape.rate);
-        let line = LineTime::new(rate);
-        let whole = u64::from(CreditSpec::WHOLE);
-        let share = u64::from(config.line_share.max(1));
-        let frame = (line.of(encap.wire_max().into()).0 * whole).div_ceil(share);
-        let slot = Span((frame + guard(frame, params.guard)).max(1));
+        let plan = plan(params, config);
+        let (slot, lead) = (plan.slot, plan.lead);
         let batch = slot.times(params.batch.into());
-        let hosts = shape.as_ref().map_or(1, |shape| shape.seats.len() as u64);
-        let bits = shape
-            .as_ref()
-            .and_then(|shape| shape.bits())
-            .map_or(0, u32::from);
-        let words = u64::from((params.batch * bits).div_ceil(WAYS_BITS).max(1)) * hosts;
-        let word = Span(line.of(encap.wire(0).into()).0 * whole / share);
-        let Pace { word, held } = match (&shape, params.arbiter) {
-            (Some(shape), Some(own)) => {
-                Pace::new(shape, shape.seats[own as usize].rack, word, slot)
-            }
-            _ => Pace {
-                word,
-                held: Span::ZERO,
-            },
-        };
-        let says = word.times(words);
-        let way = Span(config.control_rtt.0 / 2 + held.0);
-        let heard = Span(says.0 + way.0);
-        let lead = params.lead.unwrap_or_else(|| {
-            let work = params.frame_time.times(hosts * u64::from(params.batch));
-            Span(work.0 + heard.0)
-        });
-        // DEVIATES(fastpass artefact): there a lead may be too short for the way to a host, and every slot is lost then.
-        let soonest = Span(way.0 + word.0 + params.frame_time.0);
-        let lead = lead.max(soonest).min(slot.times(LEAD_SLOTS));
-        let plan = Plan {
-            colours: params.ways == Ways::Arbiter,
-            order: params.order,
-            slot,
-            batch: params.batch,
-            lead,
-            request_time: params.request_time,
-            frame_time: params.frame_time,
-            own: params
-                .arbiter
-                .filter(|_| shape.is_some())
-                .map(|host| host as usize),
-            words: u64::from(encap.wire_max() / encap.wire(0)).max(1),
-            word,
-            way,
-            shape,
-        };
         let shared = match params.clock {
             Clock::Auto => plan.shape.is_some(),
             Clock::Shared => true,
@@ -119,7 +71,7 @@ impl Settings {
             arbiter: params.arbiter.map(HostId),
             slot,
             shared,
-            word: Span(LineTime::new(config.rate).of(encap.wire(0).into()).0 * whole / share),
+            word: part(LineTime::new(config.rate).of(encap.wire(0).into()), config),
             late: slot.times(params.late.into()),
             ack_every: params.ack_every,
             ask: params.ask.unwrap_or(config.base_rtt + batch),
@@ -152,6 +104,60 @@ impl Settings {
     pub(super) fn small(&self) -> u16 {
         self.encap.wire(0)
     }
+}
+
+/// How the arbiter works.
+fn plan(params: &Params, config: &EndpointConfig) -> Plan {
+    let (encap, shape) = (config.encap, params.shape.clone());
+    let rate = shape.as_ref().map_or(config.rate, |shape| shape.rate);
+    let line = LineTime::new(rate);
+    let whole = u64::from(CreditSpec::WHOLE);
+    let share = u64::from(config.line_share.max(1));
+    let frame = (line.of(encap.wire_max().into()).0 * whole).div_ceil(share);
+    let slot = Span((frame + guard(frame, params.guard)).max(1));
+    let hosts = shape.as_ref().map_or(1, |shape| shape.seats.len() as u64);
+    let bits = shape
+        .as_ref()
+        .and_then(|shape| shape.bits())
+        .map_or(0, u32::from);
+    let words = u64::from((params.batch * bits).div_ceil(WAYS_BITS).max(1)) * hosts;
+    let word = part(line.of(encap.wire(0).into()), config);
+    let Pace { word, held } = match (&shape, params.arbiter) {
+        (Some(shape), Some(own)) => Pace::new(shape, shape.seats[own as usize].rack, word, slot),
+        _ => Pace {
+            word,
+            held: Span::ZERO,
+        },
+    };
+    let way = Span(config.control_rtt.0 / 2 + held.0);
+    let lead = params.lead.unwrap_or_else(|| {
+        let work = params.frame_time.times(hosts * u64::from(params.batch));
+        Span(work.0 + word.times(words).0 + way.0)
+    });
+    // DEVIATES(fastpass artefact): there a lead may be too short for the way to a host, and every slot is lost then.
+    let soonest = Span(way.0 + word.0 + params.frame_time.0);
+    Plan {
+        colours: params.ways == Ways::Arbiter,
+        order: params.order,
+        slot,
+        batch: params.batch,
+        lead: lead.max(soonest).min(slot.times(LEAD_SLOTS)),
+        request_time: params.request_time,
+        frame_time: params.frame_time,
+        own: params
+            .arbiter
+            .filter(|_| shape.is_some())
+            .map(|host| host as usize),
+        words: u64::from(encap.wire_max() / encap.wire(0)).max(1),
+        word,
+        way,
+        shape,
+    }
+}
+
+/// What takes a line as long as `time` takes so long of the part of it that is the transport's.
+fn part(time: Span, config: &EndpointConfig) -> Span {
+    Span(time.0 * u64::from(CreditSpec::WHOLE) / u64::from(config.line_share.max(1)))
 }
 
 /// What is left free behind each frame, in picoseconds: a part of it.

@@ -35,7 +35,7 @@ pub(super) fn request(
         next,
         unasked: 0,
         packets,
-        number: 0,
+        nth: 0,
         crowd: 0,
         exchange: false,
         one_shot,
