@@ -417,6 +417,26 @@ mod tests {
     }
 
     #[test]
+    fn what_left_unasked_is_waited_for_as_long_as_it_or_that_of_others_took() {
+        let mut unknown = Tokened::default();
+        assert_eq!(unknown.on_unasked(at(9), RTT), None, "nobody announced it");
+        let mut message = Tokened::default();
+        announce(&mut message, 5, 200);
+        message.expect(Span::us(30));
+        assert_eq!(message.since(), at(35), "others say so");
+        data(&mut message, 25, 0, None);
+        assert_eq!(message.on_unasked(at(25), Span::us(2)), Some(Span::us(18)));
+        assert_eq!(message.since(), at(43), "and now it says so itself");
+        message.expect(Span::us(300));
+        assert_eq!(message.since(), at(43));
+        assert_eq!(
+            message.on_unasked(at(6), Span::us(2)),
+            Some(Span::ZERO),
+            "sooner than that is not late"
+        );
+    }
+
+    #[test]
     fn other_messages_are_told_from_this() {
         let mut message = announced(350);
         for offset in [0, 100, 200] {
