@@ -29,10 +29,11 @@ pub struct Tokened {
     heard: Time,
     /// When it was announced.
     announced_at: Time,
-    /// A token, when it left, and how much later than in an idle network data came for the last one like it, or unasked.
+    /// A token, when it left, and how much later than in an idle network data came for the last one like it.
     timed: Option<(u16, Time)>,
     late: Option<Span>,
-    /// The same of others, for where none is known.
+    /// The same of what came unasked, for where no token says it; and of others, for where nothing does.
+    unasked_late: Option<Span>,
     usual: Span,
 }
 
@@ -151,8 +152,9 @@ impl Tokened {
     /// how much later it was; none where it has not been announced.
     pub fn on_unasked(&mut self, now: Time, idle: Span) -> Option<Span> {
         self.cursor?;
-        self.late = Some(Span(now.since(self.announced_at).0.saturating_sub(idle.0)));
-        self.late
+        let late = Span(now.since(self.announced_at).0.saturating_sub(idle.0));
+        self.unasked_late = Some(late);
+        self.unasked_late
     }
 
     /// So much later than in an idle network data of others comes, which counts until data of this one says it.
@@ -232,7 +234,7 @@ impl Tokened {
     /// Since when nothing has moved: data that waits in queues is no sooner asked for again, nor its tokens written off.
     #[inline]
     pub fn since(&self) -> Time {
-        let late = self.late.unwrap_or(self.usual);
+        let late = self.late.or(self.unasked_late).unwrap_or(self.usual);
         self.token_at.max(self.data_at).after(late)
     }
 
