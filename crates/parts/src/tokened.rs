@@ -29,10 +29,11 @@ pub struct Tokened {
     heard: Time,
     /// When it was announced.
     announced_at: Time,
-    /// A token, when it left, and how much later than in an idle network data came for the last one like it, or unasked.
+    /// A token, when it left, and how much later than in an idle network data came for the last one like it.
     timed: Option<(u16, Time)>,
     late: Option<Span>,
-    /// The same of others, for where none is known.
+    /// The same of what came unasked, for where no token says it; and of others, for where nothing does.
+    unasked_late: Option<Span>,
     usual: Span,
 }
 
@@ -151,8 +152,9 @@ impl Tokened {
     /// how much later it was; none where it has not been announced.
     pub fn on_unasked(&mut self, now: Time, idle: Span) -> Option<Span> {
         self.cursor?;
-        self.late = Some(Span(now.since(self.announced_at).0.saturating_sub(idle.0)));
-        self.late
+        let late = Span(now.since(self.announced_at).0.saturating_sub(idle.0));
+        self.unasked_late = Some(late);
+        self.unasked_late
     }
 
     /// So much later than in an idle network data of others comes, which counts until data of this one says it.
@@ -232,7 +234,7 @@ impl Tokened {
     /// Since when nothing has moved: data that waits in queues is no sooner asked for again, nor its tokens written off.
     #[inline]
     pub fn since(&self) -> Time {
-        let late = self.late.unwrap_or(self.usual);
+        let late = self.late.or(self.unasked_late).unwrap_or(self.usual);
         self.token_at.max(self.data_at).after(late)
     }
 
@@ -414,6 +416,26 @@ mod tests {
         assert_eq!(message.since(), at(62));
         message.excuse(at(80), false);
         assert_eq!((message.since(), message.heard()), (at(90), at(52)));
+    }
+
+    #[test]
+    fn what_left_unasked_is_waited_for_as_long_as_it_or_that_of_others_took() {
+        let mut unknown = Tokened::default();
+        assert_eq!(unknown.on_unasked(at(9), RTT), None, "nobody announced it");
+        let mut message = Tokened::default();
+        announce(&mut message, 5, 200);
+        message.expect(Span::us(30));
+        assert_eq!(message.since(), at(35), "others say so");
+        data(&mut message, 25, 0, None);
+        assert_eq!(message.on_unasked(at(25), Span::us(2)), Some(Span::us(18)));
+        assert_eq!(message.since(), at(43), "and now it says so itself");
+        message.expect(Span::us(300));
+        assert_eq!(message.since(), at(43));
+        assert_eq!(
+            message.on_unasked(at(6), Span::us(2)),
+            Some(Span::ZERO),
+            "sooner than that is not late"
+        );
     }
 
     #[test]

@@ -123,9 +123,9 @@ fn nothing_is_repaired_where_nothing_is_lost() {
     const ROOM: &str = "[switch]\nbuffer = \"1GB\"\n";
     let all = transports::registry();
     let proactive = all.iter().filter(|transport| {
-        // What is trimmed or waits for a gap leaves twice, and so does what credits or tokens overtake.
+        // What is trimmed or waits for a gap leaves twice, and so does what credits or matchings overtake.
         let name = transport.name();
-        !["dctcp", "ideal-rate", "none", "ndp", "phost", "dcpim"].contains(&name)
+        !["dctcp", "ideal-rate", "none", "ndp", "dcpim"].contains(&name)
             && !name.ends_with("+gaps")
             && !name.starts_with("expresspass+")
     });
@@ -156,33 +156,35 @@ fn nothing_is_repaired_where_nothing_is_lost() {
                 "{what}"
             );
             assert_eq!(record.totals.retransmitted, 0, "{what}");
-            assert_eq!(record.totals.timeouts, 0, "{what}");
+            // A sender of pHost that waits for its turn announces its message again.
+            if name != "phost" {
+                assert_eq!(record.totals.timeouts, 0, "{what}");
+            }
         }
         names.push(name);
     }
     assert!(names.len() >= 4, "{names:?}");
 }
 
-/// Where a token or a matching comes before what is already on its way, that leaves twice, and so comes twice.
+/// Where a matching comes before what is already on its way, that leaves twice, and so comes twice.
 #[test]
 fn where_nothing_is_lost_each_repetition_of_what_is_on_its_way_is_a_copy() {
-    for kind in ["phost", "dcpim"] {
-        let mut sent = 0;
-        for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (*f, t))) {
-            let room = "[switch]\nbuffer = \"1GB\"\n";
-            let text = format!("{fabric}{traffic}{room}[transport]\nkind = \"{kind}\"\n");
-            let record = run(&text, 1);
-            let totals = &record.totals;
-            let what = format!("{text}{totals:?}");
-            let lost: u64 = record.ports.iter().map(|port| port.dropped.sum()).sum();
-            assert_eq!((record.status, lost), (Status::Complete, 0), "{what}");
-            assert_eq!(totals.retransmitted, totals.duplicates, "{what}");
-            // Few are: a round trip of a short message at most.
-            assert!(totals.retransmitted * 4 < totals.data_sent, "{what}");
-            sent += totals.retransmitted;
-        }
-        assert!(sent > 0, "{kind} repeats nothing: add it to the test above");
+    let kind = "dcpim";
+    let mut sent = 0;
+    for (fabric, traffic) in FABRICS.iter().flat_map(|f| TRAFFIC.map(|t| (*f, t))) {
+        let room = "[switch]\nbuffer = \"1GB\"\n";
+        let text = format!("{fabric}{traffic}{room}[transport]\nkind = \"{kind}\"\n");
+        let record = run(&text, 1);
+        let totals = &record.totals;
+        let what = format!("{text}{totals:?}");
+        let lost: u64 = record.ports.iter().map(|port| port.dropped.sum()).sum();
+        assert_eq!((record.status, lost), (Status::Complete, 0), "{what}");
+        assert_eq!(totals.retransmitted, totals.duplicates, "{what}");
+        // Few are: a round trip of a short message at most.
+        assert!(totals.retransmitted * 4 < totals.data_sent, "{what}");
+        sent += totals.retransmitted;
     }
+    assert!(sent > 0, "{kind} repeats nothing: add it to the test above");
 }
 
 /// The bound of what waits before a host: `overcommitment` round trips that were granted, and of each priority of what leaves
