@@ -109,6 +109,7 @@ impl<R> Column<R> {
     }
 
     /// Whether every row has a plain number in it, which needs no look at the run.
+    #[cfg(feature = "parquet")]
     pub(crate) fn is_plain(&self) -> bool {
         !matches!(self.get, Get::Any(_))
     }
@@ -117,6 +118,7 @@ impl<R> Column<R> {
     ///
     /// # Panics
     /// If the column is not [plain](Self::is_plain).
+    #[cfg(feature = "parquet")]
     pub(crate) fn numbers<T>(&self, rows: &[R], of: impl Fn(u64) -> T, to: &mut Vec<T>) {
         let rows = rows.iter();
         match self.get {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use units::{Span, Time};
 
-/// Requests that it remembers when all is told; what comes on top may get slots twice.
+/// Requests that it remembers when all is told; what comes on top may get slots twice. [ours]
 const TOLD_MAX: usize = 1 << 16;
 
 /// When the words of a batch arrive.
