@@ -9,12 +9,12 @@ use crate::count::Window;
 use crate::net::{self, SetupError};
 use crate::node::{Kind, Log};
 use crate::outcome::{self, Stop};
-use crate::promised::OnLinks;
+use crate::promised::{OnLinks, Promised};
 use crate::setup::{Outcome, Setup};
 use model::{ByClass, HostId, Packet, Peers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use switching::Outlet;
+use switching::{Outlet, Port};
 use topology::LinkId;
 use units::{Span, Time};
 
@@ -57,11 +57,14 @@ impl Lines for Out<'_> {
 struct On<'a>(&'a Setup<'a>, &'a Flying);
 
 impl OnLinks for On<'_> {
-    fn each(&self, link: LinkId, see: &mut dyn FnMut(&Packet)) {
-        let far = self.0.topology.link(link);
+    fn promised(&self, port: &Port, end: Time) -> Option<Promised> {
+        let far = self.0.topology.link(LinkId(port.link()));
         let on = self.1.iter();
-        on.filter(|((_, node, port, _), _)| (*node, *port) == (far.to.0, far.to_port))
-            .for_each(|(_, (packet, _))| see(packet));
+        let on = on.filter(|((_, node, port, _), _)| (*node, *port) == (far.to.0, far.to_port));
+        let on = on.map(|(_, (packet, _))| packet);
+        let mut promised = Promised::by(port, on.clone().next_back()?, end)?;
+        on.for_each(|packet| promised.add(port, packet, end));
+        Some(promised)
     }
 }
 

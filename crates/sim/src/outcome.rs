@@ -332,8 +332,13 @@ pub(crate) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    fn of(&self, port: &Port) -> Promised {
-        Promised::of(port, self.end, self.links)
+    /// What `port` has counted goes into `slot`, but for what it has only promised.
+    fn note(&self, port: &Port, slot: &mut PortCounters) {
+        note(slot, &port.counters());
+        slot.busy_until = port.busy_until();
+        if let Some(promised) = Promised::of(port, self.end, self.links) {
+            promised.leave_out(slot);
+        }
     }
 }
 
@@ -343,10 +348,12 @@ pub(crate) fn count(node: &Node, tally: &mut Tally, seen: &Seen<'_>) {
         Kind::Host(host) => {
             if !host.is_untouched() {
                 let slot = tally.at(host.link() as usize);
-                note(slot, &host.counters());
                 match host.queue() {
-                    Some(port) => seen.of(port).leave_out(port, slot),
-                    None => slot.busy_until = host.busy_until(),
+                    Some(port) => seen.note(port, slot),
+                    None => {
+                        note(slot, &host.counters());
+                        slot.busy_until = host.busy_until();
+                    }
                 }
             }
             let unwanted = host.unwanted.sum();
@@ -360,9 +367,7 @@ pub(crate) fn count(node: &Node, tally: &mut Tally, seen: &Seen<'_>) {
         Kind::Switch(node) => {
             let used = node.switch.ports.iter();
             for port in used.filter(|port| !port.is_untouched()) {
-                let slot = tally.at(port.link() as usize);
-                note(slot, &port.counters());
-                seen.of(port).leave_out(port, slot);
+                seen.note(port, tally.at(port.link() as usize));
             }
             // What came over a link and went no further.
             for (ingress, why, lost) in node.switch.astray() {

@@ -4,14 +4,13 @@
 use crate::ring::Ring;
 use crate::setup::PortCounters;
 use model::{ByClass, Packet};
-use switching::Port;
-use topology::LinkId;
+use switching::{Port, Sent};
 use units::Time;
 
 /// What is on links.
 pub(crate) trait OnLinks {
-    /// Shows `see` every packet that has been handed to `link` and has not been taken from it, in order.
-    fn each(&self, link: LinkId, see: &mut dyn FnMut(&Packet));
+    /// What `port` counts and does not begin to put on its line before `end`, if anything.
+    fn promised(&self, port: &Port, end: Time) -> Option<Promised>;
 }
 
 /// Rings of all links, of which no thread uses any meanwhile.
@@ -36,44 +35,55 @@ impl<'a> Still<'a> {
 }
 
 impl OnLinks for Still<'_> {
-    fn each(&self, link: LinkId, see: &mut dyn FnMut(&Packet)) {
+    fn promised(&self, port: &Port, end: Time) -> Option<Promised> {
+        let ring = &self.0[port.link() as usize];
+        // Most ports are busy with a packet of which the first bit is on the line.
         // SAFETY: by the contract of `new`.
-        unsafe { self.0[link.0 as usize].each(see) };
+        let mut promised = Promised::by(port, &unsafe { ring.last() }?, end)?;
+        // SAFETY: the same.
+        unsafe { ring.each(|packet| promised.add(port, packet, end)) };
+        Some(promised)
     }
 }
 
 /// What a port counts and has not begun to put on its line.
-#[derive(Default)]
 pub(crate) struct Promised {
-    pub(crate) packets: ByClass<u64>,
-    pub(crate) bytes: ByClass<u64>,
+    pub(crate) sent: Sent,
     /// When the first of it leaves.
-    from: Option<Time>,
+    from: Time,
 }
 
 impl Promised {
-    /// Of `port`: what does not begin to leave before `end`.
-    pub(crate) fn of(port: &Port, end: Time, links: &dyn OnLinks) -> Self {
-        let mut promised = Self::default();
-        if !port.promises() || port.busy_until() <= end {
-            return promised;
-        }
-        links.each(LinkId(port.link()), &mut |packet| {
-            let leaves = port.left_at(packet);
-            if leaves >= end {
-                promised.packets[packet.class()] += 1;
-                promised.bytes[packet.class()] += u64::from(packet.size);
-                promised.from = promised.from.or(Some(leaves));
-            }
-        });
-        promised
+    /// Of `port`: what does not begin to leave before `end`, if anything.
+    #[inline] // once per sample
+    pub(crate) fn of(port: &Port, end: Time, links: &dyn OnLinks) -> Option<Self> {
+        let may = port.promises() && port.busy_until() > end;
+        may.then(|| links.promised(port, end)).flatten()
     }
 
-    /// Takes it off what `port` has counted.
-    pub(crate) fn leave_out(&self, port: &Port, counters: &mut PortCounters) {
-        counters.busy_until = self.from.unwrap_or_else(|| port.busy_until());
-        counters.packets = less(&counters.packets, &self.packets);
-        counters.bytes = less(&counters.bytes, &self.bytes);
+    /// Room for what leaves before `last`, the last packet that `port` gave to its link, and for that, where it does not
+    /// begin to leave before `end`.
+    #[inline]
+    pub(crate) fn by(port: &Port, last: &Packet, end: Time) -> Option<Self> {
+        let (sent, from) = (Sent::default(), port.left_at(last));
+        (from >= end).then_some(Self { sent, from })
+    }
+
+    /// Adds `packet`, which is on the link of `port`, where it does not begin to leave before `end`.
+    #[inline]
+    pub(crate) fn add(&mut self, port: &Port, packet: &Packet, end: Time) {
+        let leaves = port.left_at(packet);
+        if leaves >= end {
+            self.sent.add(packet);
+            self.from = self.from.min(leaves);
+        }
+    }
+
+    /// Takes it off what its port has counted.
+    pub(crate) fn leave_out(&self, counters: &mut PortCounters) {
+        counters.busy_until = self.from;
+        counters.packets = less(&counters.packets, &self.sent.packets());
+        counters.bytes = less(&counters.bytes, &self.sent.bytes());
     }
 }
 

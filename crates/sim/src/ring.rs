@@ -341,6 +341,21 @@ impl<T: Slot> Ring<T> {
         (self.appended.load(Ordering::Acquire) - unsafe { (*self.head.get()).taken }) as usize
     }
 
+    /// The last packet that waits.
+    ///
+    /// # Safety
+    /// No thread may use either half meanwhile.
+    pub(crate) unsafe fn last(&self) -> Option<T> {
+        // SAFETY: by contract.
+        if unsafe { self.waiting() } == 0 {
+            return None;
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "below CHUNK")]
+        let place = ((self.appended.load(Ordering::Relaxed) - 1) % CHUNK as u64) as usize;
+        // SAFETY: it was appended last, in the chunk of the tail, and has not been taken.
+        Some(unsafe { *(*self.tail.get()).chunk.cast::<T>().add(place) })
+    }
+
     /// Shows every packet that waits, in order.
     ///
     /// # Safety

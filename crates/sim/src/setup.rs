@@ -276,13 +276,16 @@ impl PortSample {
     /// What `port` says of its `link` at `at`.
     pub(crate) fn of(port: &Port, at: Time, link: LinkId, links: &dyn OnLinks) -> Self {
         let waits = port.backlog(at);
-        let promised = Promised::of(port, at.after(Span(1)), links);
+        let mut sent = port.sent_bytes();
+        if let Some(promised) = Promised::of(port, at.after(Span(1)), links) {
+            sent = less(&sent, &promised.sent.bytes());
+        }
         Self {
             at,
             link,
             queue: waits.data_bytes,
             credits: waits.credits,
-            sent: less(&port.sent_bytes(), &promised.bytes),
+            sent,
             marked: port.marked(),
             dropped: port.dropped(),
         }

@@ -626,6 +626,7 @@ impl Port {
 
     /// Bytes that are left at `now` of the frame on the line, or of all to which a FIFO has promised it, where these
     /// count as the port's queue.
+    #[inline] // once per sample
     fn data_on_line(&self, now: Time) -> u64 {
         let left = self.egress.free_at.since(now);
         // A frame of the link's own goes on an idle line.

@@ -153,7 +153,7 @@ impl Port {
     }
 
     /// The same where nothing waits and nobody is paused.
-    #[inline]
+    #[inline(always)] // once per packet that passes, from one place
     pub(super) fn assign_alone(&self, conn: ConnId, rng: &mut Rng) -> u8 {
         self.number(match self.queues.mapping() {
             Mapping::Hash => self.slot(conn) as usize % self.queues.normal(),
@@ -249,10 +249,8 @@ impl Port {
     /// is not too much.
     #[inline]
     pub(super) fn overlooks(&self, size: u64) -> bool {
-        self.queues.are_empty()
-            && self.known == 0
-            && self.told == 0
-            && size <= self.queues.alone().1
+        let flows = self.known | self.told;
+        flows == 0 && self.queues.are_empty() && size <= self.queues.alone().1
     }
 
     /// A packet leaves `queue`. Says which flows are to be `resumed` at which ports.
