@@ -1,7 +1,7 @@
 //! The first round trip of a sender: unscheduled packets, and the repair of what was lost of them.
 //! [aeolus s3.3, s4.2; ssp abstract]
 
-use super::header::{self, Data, Probe};
+use super::header::{self, Data, Probe, SEQUENCE};
 use super::sender::Sender;
 use super::{Host, outgoing};
 use model::{Cx, Encap, Packet};
@@ -61,9 +61,10 @@ struct Repair {
     credit: u32,
 }
 
-/// Whether credit `a` was given after `b`, numbers being modulo 2^32.
+/// Whether credit `a` was given after `b`, numbers being modulo 2^28.
 const fn is_after(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b).cast_signed() > 0
+    let after = a.wrapping_sub(b) & SEQUENCE;
+    0 < after && after <= SEQUENCE / 2
 }
 
 impl Early {

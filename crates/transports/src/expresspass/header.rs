@@ -14,7 +14,10 @@ model::header! {
     pub(super) static CODEC: "ExpressPass" = 1;
     answers |data: Data, credit: Credit| data.echo == credit.sequence & ECHO;
     /// Lets the sender put one frame of data on the wire.
-    Credit = 0 "CREDIT" Credit, short { sequence: u32 = 64..96 "number of the credit"; }
+    Credit = 0 "CREDIT" Credit, short {
+        nth: u8 = 64..68 "the last request before it, modulo 2^4";
+        sequence: u32 = 68..96 "number of the credit, modulo 2^28 in a packet";
+    }
     says |credit, _| format!(" {}", credit.sequence);
     /// One frame of data, and the credit that it answers.
     Data = 1 "DATA" Scheduled | Unscheduled {
@@ -99,6 +102,7 @@ model::header! {
     /// The request has come, and credits are given for it. [ours]
     Heard = 9 "HEARD" Control {
         position: u64 = 0..48 "position of the request";
+        nth: u8 = 64..68 "which request it was, modulo 2^4";
         asks: bool = 99..100 "nobody answers the credits; does the sender still want any?";
     }
     says |heard, _| format!(" from {}{}", heard.position, when(heard.asks, ", still there?"));
@@ -109,6 +113,8 @@ pub(super) const POSITION_LIMIT: u64 = 1 << 48;
 /// The part of the credit sequence that DATA echoes. It is in the low byte of the head: where packets
 /// are sprayed, data takes the way of its credit.
 pub(super) const ECHO: u32 = (1 << 22) - 1;
+/// The part of it that a credit says.
+pub(super) const SEQUENCE: u32 = (1 << 28) - 1;
 /// Empty frames are counted modulo this.
 pub(super) const BLANKS_MODULUS: u64 = 1 << 10;
 
@@ -178,6 +184,16 @@ pub(super) const CROWD_MAX: u8 = 15;
 /// The number of the request behind that one.
 pub(super) const fn next_request(nth: u8) -> u8 {
     (nth + 1) % REQUESTS_MODULUS
+}
+
+/// The earliest of those whose answers can be told from older ones, where the last is this one.
+pub(super) const fn earliest(first: u8, last: u8) -> u8 {
+    const TOLD: u8 = REQUESTS_MODULUS / 2 - 1;
+    if last.wrapping_sub(first) % REQUESTS_MODULUS <= TOLD {
+        first
+    } else {
+        last.wrapping_sub(TOLD) % REQUESTS_MODULUS
+    }
 }
 
 /// Whether the request of one number left behind that of another, of those that may be under way at once.

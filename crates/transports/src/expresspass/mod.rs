@@ -4,6 +4,7 @@
     reason = "ExpressPass and STOP_ACK are words here, not code"
 )]
 
+mod asking;
 pub mod bound;
 mod bursts;
 mod crediting;
@@ -228,7 +229,7 @@ pub struct ExpressPassHost {
 struct Delayed {
     at: Time,
     conn: ConnId,
-    sequence: u32,
+    credit: Credit,
 }
 
 /// Owners of alarms: the place in the slab, and whether it is a receiver's.
@@ -391,10 +392,10 @@ impl ExpressPassHost {
 
     /// A credit has come from the line.
     #[inline]
-    fn on_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, sequence: u32) {
+    fn on_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, credit: Credit) {
         self.host.totals.credits_received += 1;
         if let HostDelay::Constant(Span::ZERO) = self.host_delay {
-            return self.look_at_credit(cx, conn, sequence);
+            return self.look_at_credit(cx, conn, credit);
         }
         if self.delayed.len() == DELAYED_MAX {
             self.host.totals.credits_wasted += 1;
@@ -403,11 +404,11 @@ impl ExpressPassHost {
         // First come, first looked at: a credit never overtakes another.
         let earliest = self.delayed.back().map_or(cx.now, |last| last.at);
         let at = earliest.max(cx.now + draw_delay(&self.host_delay, cx));
-        self.delayed.push_back(Delayed { at, conn, sequence });
+        self.delayed.push_back(Delayed { at, conn, credit });
     }
 
     #[inline]
-    fn look_at_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, sequence: u32) {
+    fn look_at_credit(&mut self, cx: &mut Cx<'_>, conn: ConnId, credit: Credit) {
         // What it released would leave in a bunch.
         if self.gated && !cx.gates.may_send(conn, PRIORITY) {
             self.host.totals.credits_wasted += 1;
@@ -415,7 +416,7 @@ impl ExpressPassHost {
         }
         if let Some(slot) = self.sender_of.get(conn) {
             let sender = &mut self.senders[slot];
-            sender.on_credit(cx, &mut self.host, sequence);
+            sender.on_credit(cx, &mut self.host, credit);
             let due = sender.due();
             return self.timers.set(&mut sender.alarm, sender_alarm(slot), due);
         }
@@ -439,7 +440,7 @@ impl ExpressPassHost {
         let heard = Heard::read(packet);
         if let Some(slot) = self.sender_of.get(packet.conn) {
             let host = &mut self.host;
-            self.senders[slot].on_heard(cx.now, host, heard.position, heard.asks);
+            self.senders[slot].on_heard(cx.now, host, heard);
             self.arm_sender(slot);
         } else if heard.asks {
             self.answer_gone(cx, packet.conn);
@@ -675,7 +676,7 @@ impl Endpoint for ExpressPassHost {
     #[inline]
     fn on_packet(&mut self, cx: &mut Cx<'_>, packet: &Packet) {
         match Kind::of(packet) {
-            Some(Kind::Credit) => self.on_credit(cx, packet.conn, Credit::read(packet).sequence),
+            Some(Kind::Credit) => self.on_credit(cx, packet.conn, Credit::read(packet)),
             Some(Kind::Data) => self.on_data(cx, packet),
             Some(Kind::Request) => self.on_request(cx, packet),
             Some(Kind::Stop) => self.on_stop(cx, packet),
@@ -701,12 +702,12 @@ impl Endpoint for ExpressPassHost {
     #[inline]
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
         self.host.nic.on_deadline(cx.now);
-        while let Some(&Delayed { at, conn, sequence }) = self.delayed.front() {
+        while let Some(&Delayed { at, conn, credit }) = self.delayed.front() {
             if at > cx.now {
                 break;
             }
             self.delayed.pop_front();
-            self.look_at_credit(cx, conn, sequence);
+            self.look_at_credit(cx, conn, credit);
         }
         // Each turn ends an entry or moves it later than now.
         while let Some(owner) = self.timers.due(cx.now) {

@@ -11,7 +11,8 @@ use super::early::FirstRtt;
 use super::expected::Expected;
 use super::feedback::Tally;
 use super::header::{
-    self, BLANKS_MODULUS, Credit, Data, Heard, Nack, Request, Stop, StopAck, StopReason, is_later,
+    self, BLANKS_MODULUS, Credit, Data, Heard, Nack, Request, SEQUENCE, Stop, StopAck, StopReason,
+    is_later,
 };
 use super::sender::Fate;
 use super::settings::Settings;
@@ -255,6 +256,7 @@ impl Receiver {
         let (asks, size) = (word == Word::Asks, host.settings.encap.frame_min);
         let heard = Heard {
             position: self.asked,
+            nth: self.request.unwrap_or(0),
             asks,
         };
         let packet = heard.packet(self.peer, self.conn, size);
@@ -277,11 +279,12 @@ impl Receiver {
         let (size, factor) = draw(&host.settings, rng);
         #[allow(
             clippy::cast_possible_truncation,
-            reason = "the sequence is meant modulo 2^32"
+            reason = "the sequence is meant modulo 2^28"
         )]
-        let sequence = self.given as u32;
+        let sequence = self.given as u32 & SEQUENCE;
         host.totals.credits_sent += 1;
-        let credit = Credit { sequence }.packet(self.peer, self.conn, size);
+        let nth = self.request.unwrap_or(0);
+        let credit = Credit { nth, sequence }.packet(self.peer, self.conn, size);
         if host.nic.credit(now, &credit) {
             flow.note_left();
         } else {

@@ -6,7 +6,7 @@
 //! (`outgoing`). [xpass s3, and xpass.cc of its artefact]
 
 use super::early::{Early, FirstRtt};
-use super::header::{CROWD_MAX, Data, PACKETS_MAX, Request, Stop, StopReason, next_request};
+use super::header::{Credit, Data, Stop, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use super::params::EarlyStop;
 use super::{Host, PRIORITY};
@@ -31,19 +31,19 @@ pub(super) struct Sender {
     /// The message was given up.
     lost: bool,
     pub(super) alarm: Alarm,
-    phase: Phase,
+    pub(super) phase: Phase,
     /// From a request to its first credit.
-    rtt: Option<Span>,
+    pub(super) rtt: Option<Span>,
     pub(super) outgoing: Outgoing,
     /// Number of the last request.
-    requests: u8,
+    pub(super) requests: u8,
     /// Set where data leaves before the first credit.
     pub(super) early: Option<Box<Early>>,
 }
 
 /// Its phase. [xpass artefact, xpass.cc]
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+pub(super) enum Phase {
     /// Nothing to send.
     Idle,
     /// Has asked for credits.
@@ -53,6 +53,8 @@ enum Phase {
         tries: u8,
         /// Where the request begins.
         position: u64,
+        /// Number of the first request since credits came: what answers an earlier one is old.
+        first: u8,
         /// The receiver has said that it has come.
         heard: bool,
         /// No credit from earlier can come: the first one measures the round trip.
@@ -141,7 +143,7 @@ impl Sender {
     }
 
     /// Takes up `phase`; the host counts who wants credits.
-    fn enter(&mut self, host: &mut Host, phase: Phase) {
+    pub(super) fn enter(&mut self, host: &mut Host, phase: Phase) {
         host.wanting -= u32::from(self.wants());
         self.phase = phase;
         host.wanting += u32::from(self.wants());
@@ -184,11 +186,15 @@ impl Sender {
 
     /// A credit has come, and the host has had time to look at it.
     #[inline]
-    pub(super) fn on_credit(&mut self, cx: &Cx<'_>, host: &mut Host, sequence: u32) {
-        if let Phase::Asking { .. } = self.phase
-            && !self.begin(cx.now, host)
-        {
-            return;
+    pub(super) fn on_credit(&mut self, cx: &Cx<'_>, host: &mut Host, credit: Credit) {
+        let sequence = credit.sequence;
+        if let Phase::Asking { .. } = self.phase {
+            if self.is_old(credit.nth) {
+                return self.spend_old(cx.now, host, sequence);
+            }
+            if !self.begin(cx.now, host) {
+                return;
+            }
         }
         match self.phase {
             Phase::Credited { .. } => self.spend(cx.now, host, sequence),
@@ -202,95 +208,6 @@ impl Sender {
                 host.totals.credits_wasted += 1;
                 self.stop(cx.now, host, StopReason::AllSent);
             }
-        }
-    }
-
-    /// The first credit after a request; false where nothing can be sent for it.
-    #[cold]
-    fn begin(&mut self, now: Time, host: &mut Host) -> bool {
-        self.measure(now, host);
-        self.close_burst(host);
-        if self.outgoing.is_blocked() {
-            host.totals.credits_wasted += 1;
-            return false;
-        }
-        self.phase = Phase::Credited {
-            quiet_at: now + host.settings.quiet,
-            credits: (host.settings.early_stop == EarlyStop::Window).then_some(0),
-            counted_from: now,
-        };
-        true
-    }
-
-    /// The first answer to a request measures the round trip anew. [xpass artefact, xpass.cc]
-    fn measure(&mut self, now: Time, host: &Host) {
-        let Phase::Asking {
-            asked_at,
-            tries,
-            heard: false,
-            ..
-        } = self.phase
-        else {
-            return;
-        };
-        if self.awaits_burst() {
-            // The receiver gave the credit when it knew of a loss, not when the request came.
-            self.rtt = Some(host.settings.base_rtt);
-            return;
-        }
-        if is_crowd(host) {
-            // The first credit to come is seldom the first that was given.
-            self.rtt.get_or_insert(host.settings.base_rtt);
-            return;
-        }
-        // A credit and a frame take this long; a liar's credit may come sooner than that. After a
-        // retry it is unknown which request the credit answers. [RFC 6298 s3]
-        let least = if tries == 0 {
-            host.settings.law.period
-        } else {
-            host.settings.base_rtt
-        };
-        self.rtt = Some(now.since(asked_at).max(least));
-    }
-
-    /// The receiver has heard the request from `position` on; where it `asks`, it hears nothing any
-    /// more. [ours]
-    pub(super) fn on_heard(&mut self, now: Time, host: &mut Host, position: u64, asks: bool) {
-        // Word of an earlier request says nothing about this one.
-        if matches!(self.phase, Phase::Asking { position: asked, .. } if asked == position) {
-            self.measure(now, host);
-            if let Phase::Asking {
-                retry_at, heard, ..
-            } = &mut self.phase
-            {
-                (*retry_at, *heard) = (now + host.settings.quiet, true);
-            }
-        }
-        if !asks {
-            return;
-        }
-        match self.phase {
-            Phase::Asking { position, .. } => self.put_request(host, position),
-            Phase::Credited { .. } => {
-                let position = self.wanted(host);
-                self.put_request(host, position);
-            }
-            Phase::Stopping { .. } if self.has_work() => self.put_stop(host, StopReason::Early),
-            Phase::Stopping { .. } | Phase::Resting { .. } => {
-                self.put_stop(host, StopReason::AllSent);
-            }
-            Phase::Idle => self.stop(now, host, StopReason::AllSent),
-        }
-    }
-
-    /// Where a request begins: where packets are owed, before the next new one.
-    fn wanted(&self, host: &Host) -> u64 {
-        let encap = host.settings.encap;
-        let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
-        if owed > 0 {
-            self.outgoing.confirmed()
-        } else {
-            self.outgoing.next()
         }
     }
 
@@ -372,7 +289,7 @@ impl Sender {
 
     /// Puts the next frame on the line; false where there is none, or no room for it.
     #[inline]
-    fn put_frame(&mut self, host: &mut Host, sequence: u32) -> bool {
+    pub(super) fn put_frame(&mut self, host: &mut Host, sequence: u32) -> bool {
         if !host.nic.has_room() {
             return false;
         }
@@ -461,13 +378,6 @@ impl Sender {
             Phase::Asking { .. } | Phase::Credited { .. } => {}
         }
         Fate::Keep
-    }
-
-    /// The receiver lives and knows of the request: it need not be repeated soon.
-    pub(super) fn hear(&mut self, now: Time, host: &Host) {
-        if let Phase::Asking { retry_at, .. } = &mut self.phase {
-            *retry_at = (*retry_at).max(now + host.settings.quiet);
-        }
     }
 
     /// The receiver has everything before `position`.
@@ -625,66 +535,13 @@ impl Sender {
         self.ask(cx.now, host, false);
     }
 
-    fn ask(&mut self, now: Time, host: &mut Host, fresh: bool) {
-        self.request(now, host, fresh, 0);
-    }
-
-    pub(super) fn request(&mut self, now: Time, host: &mut Host, fresh: bool, tries: u8) {
-        // The receiver may not know of the connection while no credit has come.
-        let position = if fresh {
-            self.outgoing.confirmed()
-        } else {
-            self.wanted(host)
-        };
-        let settings = &host.settings;
-        let doublings = tries.min(settings.retry_doublings);
-        let retry = settings.request_retry.times(1 << doublings);
-        let asking = Phase::Asking {
-            asked_at: now,
-            retry_at: now + retry,
-            tries,
-            position,
-            heard: false,
-            fresh,
-        };
-        self.enter(host, asking);
-        self.put_request(host, position);
-        if let Phase::Asking { retry_at, .. } = &mut self.phase {
-            *retry_at = now + retry.max(crowd_patience(host));
-        }
-    }
-
-    /// Puts a request for what is left on the line.
-    fn put_request(&mut self, host: &mut Host, position: u64) {
-        let encap = host.settings.encap;
-        // Where all that is left waits for confirmation the request still asks for one frame.
-        let owed = self.early.as_ref().map_or(0, |early| early.owed(encap));
-        let frames = (self.outgoing.frames_left(encap) + owed).max(1);
-        host.counts.requests += 1;
-        let unasked = self.unasked(encap, frames);
-        self.requests = next_request(self.requests);
-        let request = Request {
-            next: position,
-            unasked,
-            packets: u32::try_from(frames).map_or(PACKETS_MAX, |frames| frames.min(PACKETS_MAX)),
-            nth: self.requests,
-            crowd: crowd(host),
-            exchange: self.exchange,
-            one_shot: self.one_shot,
-            // A receiver that has forgotten it by now had all of it.
-            known: self.rtt.is_some() && self.outgoing.sent_max() == self.outgoing.end(),
-        };
-        host.nic
-            .push(request.packet(self.peer, self.conn, encap.frame_min));
-    }
-
-    fn stop(&mut self, now: Time, host: &mut Host, reason: StopReason) {
+    pub(super) fn stop(&mut self, now: Time, host: &mut Host, reason: StopReason) {
         self.put_stop(host, reason);
         let again_at = self.stop_again_at(now, host, 0);
         self.enter(host, Phase::Stopping { again_at, tries: 0 });
     }
 
-    fn put_stop(&self, host: &mut Host, reason: StopReason) {
+    pub(super) fn put_stop(&self, host: &mut Host, reason: StopReason) {
         let (end, size) = (self.outgoing.end(), host.settings.encap.frame_min);
         let stop = Stop {
             answered: self.early.as_ref().map_or(0, |early| early.answered()),
@@ -770,27 +627,4 @@ impl Sender {
             Phase::Asking { .. } | Phase::Stopping { .. } => {}
         }
     }
-}
-
-/// How many connections of a host want credits, as a request says it: an exponent of two.
-fn crowd(host: &Host) -> u8 {
-    if host.settings.patience == Span::ZERO {
-        return 0;
-    }
-    let exponent = host.wanting.next_power_of_two().trailing_zeros();
-    u8::try_from(exponent).map_or(CROWD_MAX, |exponent| exponent.min(CROWD_MAX))
-}
-
-/// Whether more connections of a host want credits than come in a round trip.
-fn is_crowd(host: &Host) -> bool {
-    let settings = &host.settings;
-    let turn = settings.law.period.times(u64::from(host.wanting));
-    settings.patience > Span::ZERO && turn > settings.base_rtt
-}
-
-/// How long a credit may take because other connections of the host want some, too, as the receiver is told;
-/// at most as long as where the request was heard.
-fn crowd_patience(host: &Host) -> Span {
-    let (settings, others) = (&host.settings, (1 << crowd(host)) - 1);
-    settings.patience.times(others).min(settings.quiet)
 }

@@ -333,8 +333,35 @@ fn each_answer_to_a_request_measures_the_round_trip_anew() {
         host.after(Span::us(20)),
         ["REQUEST from 1460, 9 packets, all sent"]
     );
-    host.hear(frames::credit(A, CONN, 11, 84));
-    assert_eq!(rtt(&host), Some(Span::us(20)));
+    // It was given before the request came.
+    host.hear(frames::answer(A, CONN, (1, 11), 84));
+    assert_eq!(rtt(&host), Some(Span::us(300)));
+    host.after(Span::us(10));
+    host.hear(frames::answer(A, CONN, (2, 12), 84));
+    assert_eq!(rtt(&host), Some(Span::us(30)));
+}
+
+#[test]
+fn a_request_is_repeated_as_soon_where_credits_from_before_it_still_come() {
+    for (nth, repeated) in [(1, true), (2, false)] {
+        let mut host = Alone::new(A);
+        host.step(|endpoint, cx| {
+            endpoint.connect(cx, CONN, B, Lifetime::Persistent);
+            endpoint.send(cx, CONN, 14_600);
+        });
+        host.after(Span::us(10));
+        (1..=10).for_each(|n| host.hear(frames::answer(A, CONN, (1, n), 84)));
+        host.hear(frames::nack(A, CONN, 1460, 0, 84));
+        host.hear(frames::answer(A, CONN, (nth, 11), 84));
+        let said = host.after(Span::us(100));
+        assert!(
+            said.contains(&"DATA 1460..2920 again, credit 11".to_owned()),
+            "{said:?}"
+        );
+        let said = host.after(Span::ms(2));
+        let again = said.iter().any(|text| text.starts_with("REQUEST"));
+        assert_eq!(again, repeated, "{said:?}");
+    }
 }
 
 #[test]

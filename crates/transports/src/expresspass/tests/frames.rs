@@ -16,7 +16,12 @@ pub(super) const EMPTY: Data = Data {
 };
 
 pub(super) fn credit(to: HostId, conn: ConnId, sequence: u32, size: u16) -> Packet {
-    Credit { sequence }.packet(to, conn, size)
+    answer(to, conn, (0, sequence), size)
+}
+
+/// The same from a receiver that has heard request `nth`.
+pub(super) fn answer(to: HostId, conn: ConnId, (nth, sequence): (u8, u32), size: u16) -> Packet {
+    Credit { nth, sequence }.packet(to, conn, size)
 }
 
 pub(super) fn data(to: HostId, conn: ConnId, data: Data, one_shot: bool, size: u16) -> Packet {
@@ -120,5 +125,10 @@ pub(super) fn probe(to: HostId, conn: ConnId, position: u64, last: bool, size: u
 }
 
 pub(super) fn heard(to: HostId, conn: ConnId, position: u64, asks: bool, size: u16) -> Packet {
-    Heard { position, asks }.packet(to, conn, size)
+    let heard = Heard {
+        position,
+        nth: 0,
+        asks,
+    };
+    heard.packet(to, conn, size)
 }

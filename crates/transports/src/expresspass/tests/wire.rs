@@ -24,7 +24,7 @@ fn packets_are_on_the_wire_what_they_have_always_been() {
     };
     let at = 0x0a0b_0c0d_0e0f;
     let packets = [
-        frames::credit(to, conn, 0xfedc_ba98, 84),
+        frames::answer(to, conn, (0xf, 0x0edc_ba98), 84),
         frames::data(to, conn, frame, true, 1538),
         frames::data(to, conn, first, false, 1538),
         header::unscheduled(frames::data(to, conn, first, true, 1538)),
