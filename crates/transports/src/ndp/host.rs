@@ -262,7 +262,13 @@ impl Host {
             Nack { at, pull, way: 0 }.packet(peer, id, size)
         } else {
             self.totals.duplicates += u64::from(verdict == Verdict::Old && !packet.trimmed());
-            Ack { at, pull, way: 0 }.packet(peer, id, size)
+            let ack = Ack {
+                at,
+                copy: data.copy,
+                pull,
+                way: 0,
+            };
+            ack.packet(peer, id, size)
         };
         if unscheduled {
             return self.answer_on_its_way(slot, packet, answer, pulls);
@@ -454,11 +460,13 @@ impl Host {
         // All four have the same fields.
         let Pull { upto, pull, .. } = Pull::read(packet);
         let (now, settings, tx) = (cx.now, &self.settings, &mut self.conns[slot].tx);
+        let mut looks = false;
         match kind {
             Kind::Ack => {
-                tx.on_ack(now, upto, settings);
+                tx.on_ack(now, upto, Ack::read(packet).copy, settings);
                 if settings.bursts {
                     tx.on_burst_word(now, upto, false, settings);
+                    looks = tx.looks(now);
                 }
             }
             Kind::Nack => {
@@ -472,6 +480,9 @@ impl Host {
         }
         let useful = tx.on_pulls(now, pull, settings);
         self.totals.credits_wasted += u64::from(credit && !useful);
+        if looks {
+            self.conns.arm_earlier(slot, now);
+        }
         self.settle(slot);
     }
 

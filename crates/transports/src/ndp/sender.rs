@@ -4,7 +4,7 @@
 //! silence is asked about.
 
 use super::early::Early;
-use super::header::{Data, POSITION_MAX, PULLS_TOLD};
+use super::header::{COPIES_TOLD, Data, POSITION_MAX, PULLS_TOLD};
 use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
@@ -39,6 +39,8 @@ struct Frame {
     sent_at: Time,
     way: u16,
     fate: Fate,
+    /// How often it left before that.
+    copies: u8,
     /// Nanoseconds from when it first left to then; 0 where it left once and was not asked about.
     behind: u32,
 }
@@ -54,6 +56,13 @@ impl Frame {
     fn behind(&self, now: Time) -> u32 {
         let ns = self.age(now).0 / Span::ns(1).0;
         u32::try_from(ns).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// How often it left before, as the copy says it that leaves after so many `more`.
+    #[inline]
+    fn told(&self, more: u8) -> u8 {
+        let copies = self.copies.wrapping_add(more);
+        copies.checked_sub(1).map_or(0, |n| n % COPIES_TOLD + 1)
     }
 }
 
@@ -112,8 +121,8 @@ pub(super) struct Sender {
     pub(super) early: Option<Box<Early>>,
     bursting: bool,
     pub(super) ways: Ways,
-    /// Where ports keep what was pulled: how long answers to frames take; how long they took at most for frames that left
-    /// several times, since one that left once; and when the last of those that left once and have arrived did.
+    /// Where ports keep what was pulled: how long answers to frames take; how long they took at most for frames of which it is
+    /// not known when they left, since one of which it is; and when the last of these did.
     takes: Smoothed,
     took: Span,
     newest: Time,
@@ -267,6 +276,7 @@ impl Sender {
         let unscheduled = !pulled && (self.bursting || !settings.bursts);
         let data = Data {
             offset,
+            copy: repeated.map_or(0, |(_, frame)| frame.told(1)),
             length,
             pull,
             way: 0,
@@ -277,7 +287,7 @@ impl Sender {
         Piece {
             data,
             unscheduled,
-            before: repeated.map(|(_, way)| way),
+            before: repeated.map(|(_, frame)| frame.way),
             number,
         }
     }
@@ -296,13 +306,13 @@ impl Sender {
 
     #[cold]
     #[allow(clippy::unnecessary_wraps, reason = "the caller has none otherwise")]
-    fn take_again(&mut self) -> Option<(u64, u16)> {
+    fn take_again(&mut self) -> Option<(u64, Frame)> {
         while let Some(number) = self.again.pop_front() {
             let frame = number.checked_sub(self.first);
             let frame = frame.and_then(|at| self.ring.get(usize::try_from(at).ok()?));
-            if let Some(frame) = frame.filter(|frame| frame.fate == Fate::Again) {
+            if let Some(&frame) = frame.filter(|frame| frame.fate == Fate::Again) {
                 self.to_repeat -= 1;
-                return Some((number, frame.way));
+                return Some((number, frame));
             }
         }
         unreachable!("{} frames leave again", self.to_repeat)
@@ -315,11 +325,13 @@ impl Sender {
             sent_at: now,
             way,
             fate: Fate::Sent,
+            copies: 0,
             behind: 0,
         };
         if piece.before.is_some() {
             let at = usize::try_from(piece.number - self.first).expect("within the ring");
             frame.behind = self.ring[at].behind(now);
+            frame.copies = self.ring[at].copies.wrapping_add(1);
             self.ring[at] = frame;
         } else {
             self.ring.push_back(frame);
@@ -382,16 +394,16 @@ impl Sender {
     /// Another word of the receiver about a frame: whether it has arrived.
     #[inline]
     fn hear(&mut self, now: Time, arrived: bool) {
-        (self.progress, self.waits_from, self.tries) = (now, now, 0);
-        self.answered = true;
+        (self.progress, self.waits_from) = (now, now);
+        (self.tries, self.asked, self.answered) = (0, self.asked / 2, true);
         self.expected += 1;
         self.history = self.history << 1 | u16::from(arrived);
         self.words += u8::from(u32::from(self.words) < HISTORY);
     }
 
-    /// The frame that begins at `offset` has arrived. False where no such frame is on its way.
+    /// This copy of the frame that begins at `offset` has arrived. False where no such frame is on its way.
     #[inline]
-    pub(super) fn on_ack(&mut self, now: Time, offset: u64, settings: &Settings) -> bool {
+    pub(super) fn on_ack(&mut self, now: Time, offset: u64, copy: u8, settings: &Settings) -> bool {
         let Some(at) = self.place(offset, settings).filter(|_| self.active) else {
             return false;
         };
@@ -406,22 +418,28 @@ impl Sender {
         if settings.scoreboard {
             self.ways.good(way);
         }
-        self.hear(now, true);
         if settings.bursts {
-            self.measure(now, &frame);
+            self.measure(now, &frame, copy);
         }
+        self.hear(now, true);
         self.let_go();
         true
     }
 
-    /// How long the answer to a frame took. Of one that left several times it may answer the first. [RFC 6298 s3, s5.7]
+    /// How long the answer to a copy of a frame took: known of the last. [RFC 6298 s3, s5.7]
     #[inline]
-    fn measure(&mut self, now: Time, frame: &Frame) {
-        if frame.behind > 0 {
-            self.took = self.took.max(frame.age(now));
-        } else {
+    fn measure(&mut self, now: Time, frame: &Frame, copy: u8) {
+        if self.tries > 0 {
+            // Frames are heard of again: what this one says of others, it says now.
+            self.look_at = now;
+        }
+        // One that was asked about is not the only one of its number that may have left.
+        let is_last = frame.told(0) == copy && (frame.behind == 0 || frame.copies > 0);
+        if is_last {
             self.takes.sample(now.since(frame.sent_at));
             (self.newest, self.took) = (self.newest.max(frame.sent_at), Span::ZERO);
+        } else {
+            self.took = self.took.max(frame.age(now));
         }
     }
 
@@ -584,6 +602,11 @@ impl Sender {
         }
     }
 
+    /// Whether frames are to be looked at now.
+    pub(super) fn looks(&self, now: Time) -> bool {
+        self.in_flight > 0 && self.look_at <= now
+    }
+
     /// The moment of [`Sender::due`] may have come.
     pub(super) fn on_silence(&mut self, now: Time, settings: &Settings) -> Silence {
         if self.due(settings) > now {
@@ -625,7 +648,7 @@ impl Sender {
             if fate != Fate::Sent {
                 continue;
             }
-            if sent_at.after(wait) > now {
+            if sent_at.after(wait) > now.after(settings.soon) {
                 oldest = oldest.min(sent_at);
             } else if self.is_probed(at, settings) {
                 // Its probe, or the answer, is what is missing. It leaves no second time unless it is known lost.
@@ -649,8 +672,9 @@ impl Sender {
         if lost == 0 && !asks {
             return Silence::Wait;
         }
-        // What was to come back for each of them, a pull, does not.
-        self.unasked += lost;
+        // What was to come back for each of them, a pull, does not. Behind queues they are pulled, as each that arrives
+        // brings one.
+        self.unasked += if settings.bursts { lost.min(1) } else { lost };
         self.tries = (self.tries + 1).min(TRIES_MAX);
         if let Some(early) = self.early.as_mut().filter(|_| asks) {
             early.ask();
@@ -667,7 +691,8 @@ impl Sender {
         for at in 0..self.ring.len() {
             let Frame { sent_at, fate, .. } = self.ring[at];
             let is_suspect = fate == Fate::Sent && sent_at >= self.newest;
-            if !is_suspect || sent_at.after(wait) > now || self.is_probed(at, settings) {
+            let is_late = sent_at.after(wait) <= now.after(settings.soon);
+            if !is_suspect || !is_late || self.is_probed(at, settings) {
                 continue;
             }
             if tried == 0 || is_over {

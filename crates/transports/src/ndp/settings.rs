@@ -32,6 +32,8 @@ pub(super) struct Settings {
     /// Everything but that is ECN-capable: that is how switches know it.
     pub(super) ect: bool,
     rto: Span,
+    /// Frames of which too long nothing is heard so soon are looked at with the first.
+    pub(super) soon: Span,
     pub(super) timeout: Span,
     pub(super) linger: Span,
 }
@@ -72,6 +74,7 @@ impl Settings {
                 .drop_spec(encap)
                 .is_some_and(|spec| spec.by == DropBy::Ecn),
             rto: params.rto.max(config.base_rtt.times(3)),
+            soon: if bursts { config.base_rtt } else { Span::ZERO },
             timeout: params.timeout,
             linger: params.linger,
         }

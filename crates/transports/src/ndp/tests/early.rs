@@ -118,17 +118,43 @@ fn any_part_of_a_burst_may_be_lost_and_nothing_else_leaves_twice() {
         let again = lost.count_ones() as usize;
         assert_eq!(count(&found, "  DATA "), 12 + again, "{lost:b}:\n{found}");
         // No timer: a round trip of 17 us and a frame of 7 us, a few times.
-        let end = found.lines().find(|line| line.contains("received message"));
-        let end: f64 = end
-            .unwrap()
-            .trim()
-            .split("us")
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap();
-        assert!(end < 200.0, "{lost:b}:\n{found}");
+        assert!(ended(&found) < 200.0, "{lost:b}:\n{found}");
     }
+}
+
+/// When the message had arrived, in microseconds.
+fn ended(ladder: &str) -> f64 {
+    let mut lines = ladder.lines();
+    let end = lines.find(|line| line.contains("received message"));
+    let end = end.unwrap().trim().split("us").next();
+    end.unwrap().parse().unwrap()
+}
+
+#[test]
+fn one_timer_repairs_all_that_was_lost_of_what_was_pulled() {
+    for last in 6..=9 {
+        let found = burst(200_000, |pair| {
+            (6..=last).for_each(|n| pair.lose(("DATA", n)));
+        });
+        assert!(ended(&found) < 1300.0, "{last}:\n{found}");
+    }
+}
+
+#[test]
+fn where_a_fifth_is_lost_waits_stay_those_of_one_loss() {
+    let mut longest = 0.0_f64;
+    for seed in 0..30 {
+        let mut rng = Rng::stream(seed, model::stream::TEST, 0);
+        let found = burst(200_000, |pair| {
+            for kind in ["DATA", "ACK", "PULL", "PROBE", "PROBE_ACK"] {
+                (1..200)
+                    .filter(|_| rng.below(5) == 0)
+                    .for_each(|n| pair.lose((kind, n)));
+            }
+        });
+        longest = longest.max(ended(&found));
+    }
+    assert!(longest < 50_000.0, "{longest} us");
 }
 
 #[test]
