@@ -12,10 +12,9 @@ model::header! {
     answers |data: Data, pull: Pull or Ack or Nack or ProbeAck| u16::from(data.pull) == pull.pull % PULLS_TOLD;
     /// A piece of a message. Any of them may come first.
     Data = 1 "DATA" Unscheduled | Scheduled, opens {
-        offset: u64 = 0..45 "where it begins in the stream, in bytes";
-        copy: u8 = 45..47 "how often it left before; after 3 come 1, 2 and 3 again";
+        offset: u64 = 0..47 "where it begins in the stream, in bytes";
         length: u16 = 47..61 "payload in bytes";
-        pull: u8 = 61..64 "number of the pull that released it, modulo 2^3";
+        pull: u8 = 61..64 "number of the pull that released it, modulo 2^3; where none did, another than before";
         way: u32 = 64..96 "the way that it takes";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
@@ -28,29 +27,29 @@ model::header! {
     says |data, packet| data.says(packet);
     /// A piece has arrived.
     Ack = 2 "ACK" Control | Credit {
-        at: u64 = 0..45 "where the piece begins";
-        copy: u8 = 45..47 "how often it had left before, as DATA says it";
+        at: u64 = 0..47 "where the piece begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
         way: u32 = 64..96 "the way that it takes";
+        copy: u8 = 96..99 "what DATA said in the place of the number of its pull";
     }
     says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
     /// The head of a piece has arrived without its payload.
     Nack = 3 "NACK" Control | Credit {
-        at: u64 = 0..45 "where the piece begins";
+        at: u64 = 0..47 "where the piece begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
         way: u32 = 64..96 "the way that it takes";
     }
     says |nack, packet| format!(" {}{}", nack.at, pulls(nack.pull, packet));
     /// Another packet may leave.
     Pull = 4 "PULL" Credit {
-        upto: u64 = 0..45 "everything before this position has arrived";
+        upto: u64 = 0..47 "everything before this position has arrived";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
         way: u32 = 64..96 "the way that it takes";
     }
     says |pull, _| format!(" {}, {} here", pull.pull, pull.upto);
     /// The message ends here, and what is known of it? Empty messages are this alone.
     End = 5 "END" Control, opens {
-        at: u64 = 0..45 "where the message ends in the stream";
+        at: u64 = 0..47 "where the message ends in the stream";
         ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
@@ -84,19 +83,17 @@ model::header! {
     says |probe, _| probe.says();
     /// The probe behind this frame has arrived.
     ProbeAck = 9 "PROBE_ACK" Control | Credit {
-        at: u64 = 0..45 "where the last frame that the probe names begins";
+        at: u64 = 0..47 "where the last frame that the probe names begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
         way: u32 = 64..96 "the way that it takes";
     }
     says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
 }
 
-/// Positions in a stream have 45 bits.
-pub(super) const POSITION_MAX: u64 = (1 << 45) - 1;
+/// Positions in a stream have 47 bits.
+pub(super) const POSITION_MAX: u64 = (1 << 47) - 1;
 /// Numbers of pulls that data tells are told modulo this.
 pub(super) const PULLS_TOLD: u16 = 1 << 3;
-/// Copies of a frame that are told from each other.
-pub(super) const COPIES_TOLD: u8 = 3;
 /// Frames of a burst, at most: a probe counts them in 10 bits.
 pub(super) const WINDOW_MAX: u32 = (1 << 10) - 1;
 /// Largest payload: the field has 14 bits.
@@ -115,10 +112,9 @@ impl Data {
             _ => String::new(),
         };
         let (from, until) = (self.offset, self.until());
-        let (end, again) = (when(self.end, " end"), when(self.copy > 0, " again"));
-        let cut = when(packet.trimmed(), ", trimmed");
+        let (end, cut) = (when(self.end, " end"), when(packet.trimmed(), ", trimmed"));
         let back = when(packet.bounced(), ", sent back");
-        format!(" {from}..{until}{end}{again}{pull}{cut}{back}")
+        format!(" {from}..{until}{end}{pull}{cut}{back}")
     }
 }
 

@@ -264,9 +264,9 @@ impl Host {
             self.totals.duplicates += u64::from(verdict == Verdict::Old && !packet.trimmed());
             let ack = Ack {
                 at,
-                copy: data.copy,
                 pull,
                 way: 0,
+                copy: data.pull,
             };
             ack.packet(peer, id, size)
         };

@@ -3,6 +3,7 @@
 #![doc = include_str!("README.md")]
 
 mod early;
+mod frame;
 mod header;
 mod host;
 mod params;

@@ -4,7 +4,8 @@
 //! silence is asked about.
 
 use super::early::Early;
-use super::header::{COPIES_TOLD, Data, POSITION_MAX, PULLS_TOLD};
+use super::frame::{Copies, Fate, Frame, Which};
+use super::header::{Data, POSITION_MAX, PULLS_TOLD};
 use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
@@ -21,50 +22,6 @@ pub(super) const RING_MAX: usize = 16_384;
 const HISTORY: u32 = 12;
 /// Vain tries and questions that are counted: the waits do not grow beyond. [ours]
 const TRIES_MAX: u8 = 6;
-
-/// What became of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    /// It is on its way, for all that is known.
-    Sent,
-    /// It leaves again.
-    Again,
-    /// It has arrived.
-    Arrived,
-}
-
-/// A frame that has left.
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    sent_at: Time,
-    way: u16,
-    fate: Fate,
-    /// How often it left before that.
-    copies: u8,
-    /// Nanoseconds from when it first left to then; 0 where it left once and was not asked about.
-    behind: u32,
-}
-
-impl Frame {
-    /// How long ago it left for the first time.
-    fn age(&self, now: Time) -> Span {
-        Span(now.since(self.sent_at).0 + Span::ns(self.behind.into()).0)
-    }
-
-    /// The same in the unit of `behind`, and never 0.
-    #[cold]
-    fn behind(&self, now: Time) -> u32 {
-        let ns = self.age(now).0 / Span::ns(1).0;
-        u32::try_from(ns).unwrap_or(u32::MAX).max(1)
-    }
-
-    /// How often it left before, as the copy says it that leaves after so many `more`.
-    #[inline]
-    fn told(&self, more: u8) -> u8 {
-        let copies = self.copies.wrapping_add(more);
-        copies.checked_sub(1).map_or(0, |n| n % COPIES_TOLD + 1)
-    }
-}
 
 /// One direction of a connection, at its sender. One message is under way at a time.
 #[derive(Debug, Default)]
@@ -121,7 +78,7 @@ pub(super) struct Sender {
     pub(super) early: Option<Box<Early>>,
     bursting: bool,
     pub(super) ways: Ways,
-    /// Where ports keep what was pulled: how long answers to frames take; how long they took at most for frames of which it is
+    /// Where ports keep what was pulled: how long answers to frames take; how long they took at most for copies of which it is
     /// not known when they left, since one of which it is; and when the last of these did.
     takes: Smoothed,
     took: Span,
@@ -270,13 +227,16 @@ impl Sender {
             left as u16
         };
         let pulled = self.unasked == 0;
-        let pull = if pulled { self.take_pull() } else { 0 };
+        let pull = match repeated {
+            _ if pulled => self.take_pull(),
+            Some((_, frame)) => frame.copies.another(),
+            None => 0,
+        };
         self.unasked -= u32::from(!pulled);
         // Where there are bursts, what leaves again after silence is protected as if it had been pulled.
         let unscheduled = !pulled && (self.bursting || !settings.bursts);
         let data = Data {
             offset,
-            copy: repeated.map_or(0, |(_, frame)| frame.told(1)),
             length,
             pull,
             way: 0,
@@ -325,13 +285,16 @@ impl Sender {
             sent_at: now,
             way,
             fate: Fate::Sent,
-            copies: 0,
+            copies: Copies::of(piece.data.pull),
             behind: 0,
         };
         if piece.before.is_some() {
             let at = usize::try_from(piece.number - self.first).expect("within the ring");
-            frame.behind = self.ring[at].behind(now);
-            frame.copies = self.ring[at].copies.wrapping_add(1);
+            let before = self.ring[at];
+            if !before.copies.are_lost() {
+                frame.behind = before.behind(now);
+                frame.copies = before.copies.and(piece.data.pull);
+            }
             self.ring[at] = frame;
         } else {
             self.ring.push_back(frame);
@@ -372,6 +335,9 @@ impl Sender {
         let at = at.and_then(|at| usize::try_from(at).ok());
         if let Some(at) = at.filter(|&at| at < self.ring.len()) {
             self.repeat(at, settings, false);
+            if settings.proven {
+                self.ring[at].copies = Copies::LOST;
+            }
         }
     }
 
@@ -426,21 +392,24 @@ impl Sender {
         true
     }
 
-    /// How long the answer to a copy of a frame took: known of the last. [RFC 6298 s3, s5.7]
+    /// How long the answer to a copy of a frame took: known of the first and of the last. [RFC 6298 s3, s5.7]
     #[inline]
     fn measure(&mut self, now: Time, frame: &Frame, copy: u8) {
         if self.tries > 0 {
             // Frames are heard of again: what this one says of others, it says now.
             self.look_at = now;
         }
-        // One that was asked about is not the only one of its number that may have left.
-        let is_last = frame.told(0) == copy && (frame.behind == 0 || frame.copies > 0);
-        if is_last {
-            self.takes.sample(now.since(frame.sent_at));
-            (self.newest, self.took) = (self.newest.max(frame.sent_at), Span::ZERO);
-        } else {
-            self.took = self.took.max(frame.age(now));
-        }
+        let took = match frame.copies.which(copy) {
+            Which::First => frame.age(now),
+            Which::Last => now.since(frame.sent_at),
+            Which::Any => {
+                self.took = self.took.max(frame.age(now));
+                return;
+            }
+        };
+        self.takes.sample(took);
+        let left = Time(now.0 - took.0);
+        (self.newest, self.took) = (self.newest.max(left), Span::ZERO);
     }
 
     /// How long the answer to a probe took, of which the last frame begins at `offset`.

@@ -29,6 +29,8 @@ pub(super) struct Settings {
     pub(super) prefer: Option<HostId>,
     /// The first window is a burst that probes close.
     pub(super) bursts: bool,
+    /// What a probe finds missing will not come: it waits in no gap.
+    pub(super) proven: bool,
     /// Everything but that is ECN-capable: that is how switches know it.
     pub(super) ect: bool,
     rto: Span,
@@ -70,6 +72,7 @@ impl Settings {
             scoreboard: params.scoreboard,
             prefer: params.prefer.map(HostId),
             bursts,
+            proven: params.first_rtt == FirstRtt::Aeolus,
             ect: params
                 .drop_spec(encap)
                 .is_some_and(|spec| spec.by == DropBy::Ecn),

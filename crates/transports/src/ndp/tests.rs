@@ -205,7 +205,6 @@ fn no_message_is_owed_more_pulls_than_a_sender_has_frames() {
     let mut b = alone(B, "");
     let data = header::Data {
         offset: 0,
-        copy: 0,
         length: 1460,
         pull: 0,
         way: 0,

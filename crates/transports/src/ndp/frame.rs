@@ -1,0 +1,137 @@
+//! A frame that has left and is not acknowledged: when, on which way, and what tells its copies from each other.
+
+use super::header::PULLS_TOLD;
+use units::{Span, Time};
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is on its way, for all that is known.
+    Sent,
+    /// It leaves again.
+    Again,
+    /// It has arrived.
+    Arrived,
+}
+
+/// A frame that has left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) sent_at: Time,
+    pub(super) way: u16,
+    pub(super) fate: Fate,
+    /// What tells its copies from each other.
+    pub(super) copies: Copies,
+    /// Nanoseconds from when it first left to then; 0 where it left once and was not asked about.
+    pub(super) behind: u32,
+}
+
+/// The numbers of pulls that the first and the last copy of a frame say, three bits each, and whether these tell
+/// too little.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copies(u8);
+
+/// A copy that has arrived.
+pub(super) enum Which {
+    First,
+    Last,
+    /// Another one, or it is not known.
+    Any,
+}
+
+impl Copies {
+    const ALIKE: u8 = 1 << 7;
+    /// All that left are known to be lost.
+    pub(super) const LOST: Self = Self(1 << 6);
+
+    /// Of a frame that leaves for the first time.
+    #[inline]
+    pub(super) const fn of(pull: u8) -> Self {
+        Self(pull << 3 | pull)
+    }
+
+    const fn first(self) -> u8 {
+        self.0 >> 3 & 7
+    }
+
+    const fn last(self) -> u8 {
+        self.0 & 7
+    }
+
+    /// Whether none of them can arrive.
+    pub(super) const fn are_lost(self) -> bool {
+        self.0 == Self::LOST.0
+    }
+
+    /// Another copy leaves.
+    pub(super) const fn and(self, pull: u8) -> Self {
+        let alike = pull == self.first() || pull == self.last();
+        let known = self.0 & Self::ALIKE | self.first() << 3 | pull;
+        Self(if alike { known | Self::ALIKE } else { known })
+    }
+
+    /// What the next copy says if no pull releases it.
+    pub(super) fn another(self) -> u8 {
+        let others = (1..=2).map(|more| (self.last() + more) % PULLS_TOLD as u8);
+        let mut others = others.filter(|&pull| pull != self.first());
+        others.next().expect("one of two is not the first")
+    }
+
+    /// Which copy said so.
+    #[inline]
+    pub(super) fn which(self, pull: u8) -> Which {
+        if self.0 & Self::ALIKE != 0 {
+            Which::Any
+        } else if pull == self.first() {
+            Which::First
+        } else if pull == self.last() {
+            Which::Last
+        } else {
+            Which::Any
+        }
+    }
+}
+
+impl Frame {
+    /// How long ago it left for the first time.
+    pub(super) fn age(&self, now: Time) -> Span {
+        Span(now.since(self.sent_at).0 + Span::ns(self.behind.into()).0)
+    }
+
+    /// The same in the unit of `behind`, and never 0.
+    #[cold]
+    pub(super) fn behind(&self, now: Time) -> u32 {
+        let ns = self.age(now).0 / Span::ns(1).0;
+        u32::try_from(ns).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_which_copy_it_is_to_unless_two_say_the_same() {
+        let told = |copies: Copies| -> Vec<_> {
+            let which = |pull| match copies.which(pull) {
+                Which::First => 'f',
+                Which::Last => 'l',
+                Which::Any => '?',
+            };
+            (0..8).map(which).collect()
+        };
+        let once = Copies::of(3);
+        assert_eq!(told(once), Vec::from_iter("???f????".chars()));
+        assert_eq!(told(once.and(6)), Vec::from_iter("???f??l?".chars()));
+        assert_eq!(told(once.and(3)), ['?'; 8]);
+        assert_eq!(told(once.and(6).and(0)), Vec::from_iter("l??f????".chars()));
+        assert_eq!(told(once.and(6).and(6)), ['?'; 8]);
+        let mut copies = Copies::of(7);
+        for _ in 0..20 {
+            let next = copies.another();
+            copies = copies.and(next);
+            assert!(matches!(copies.which(next), Which::Last));
+            assert!(matches!(copies.which(7), Which::First));
+        }
+    }
+}
