@@ -143,7 +143,7 @@ fn one_timer_repairs_all_that_was_lost_of_what_was_pulled() {
 #[test]
 fn where_a_fifth_is_lost_waits_stay_short() {
     let ends = (0..100).map(|seed| {
-        let mut rng = Rng::stream(seed, model::stream::TEST, 0);
+        let mut rng = Rng::stream(seed, stream::TEST, 0);
         let found = burst(200_000, |pair| {
             for kind in ["DATA", "ACK", "PULL", "PROBE", "PROBE_ACK"] {
                 let lost = (1..200).filter(|_| rng.below(5) == 0);
