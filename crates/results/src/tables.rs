@@ -270,7 +270,7 @@ pub fn flows() -> Table<FlowRow> {
     );
     t.perhaps(
         "ideal_ps",
-        "The time that it would take in an idle network; none where it sends until it is stopped.",
+        "The time that it would take in an idle network by all its shortest ways together, a bound below where these are unequal; none where it sends until it is stopped.",
         |r, _| (!r.timed).then_some(r.ideal.0),
     );
     t.add(

@@ -435,3 +435,33 @@ fn who_ties_at_other_settings_is_said_by_name() {
     let alone = [at("homa", "0.2", 40_000), at("homa", "0.8", 50_000)];
     assert!(!claim(&alone).contains("elsewhere"), "{}", claim(&alone));
 }
+
+#[test]
+fn a_setting_that_left_messages_unfinished_has_no_lowest_tail() {
+    let one = |balance: &str, ends: bool| {
+        let mut run = common::mixed(300);
+        run.settings = vec![("switch.balance".into(), balance.into())];
+        run.transport = "ndp".into();
+        for (i, flow) in run.flows.iter_mut().enumerate() {
+            let start = Time::ZERO.after(Span::us(i as u64));
+            (flow.start, flow.ideal) = (Some(start), Span::us(10));
+            flow.end = (ends || i < 200).then(|| start.after(Span::us(20)));
+        }
+        Summary::of(&run)
+    };
+    let said = claim(&[one("flow", true), one("packet", false)]);
+    assert!(
+        said.starts_with(
+            "Lowest p99 slowdown: ndp at balance flow; nobody for sure at balance packet. "
+        ) && said.contains("At balance flow, ndp has a p99 slowdown of 2.00.")
+            && said.contains(", for it left messages unfinished."),
+        "{said}"
+    );
+    let said = claim(&[one("flow", false), one("packet", false)]);
+    assert!(
+        said.starts_with(
+            "Lowest p99 slowdown: nobody for sure at balance flow and balance packet."
+        ),
+        "{said}"
+    );
+}

@@ -4,6 +4,11 @@
 //! from all messages together. So `check` runs the scenario itself until it has had so many packet-hops. Most runs that
 //! somebody tries are over by then, and what they take is known. Of a longer one the second half of that tells what a
 //! byte and a moment take from then on: it goes on until every byte was there, or until its end, whichever is first.
+//!
+//! Many short messages that come one after the other are hardly served by then: packets of all are on the way, and few have
+//! arrived. There a part is run to its end instead: the first messages, which come as densely as all, and half of them.
+//! What they took is multiplied. Where the whole part took longer than its half by more than its messages came later, lines
+//! have more to do than they can, and messages wait from the beginning to the end.
 
 use crate::assemble::{Assembled, is_timed};
 use crate::check::Load;
@@ -13,6 +18,7 @@ use sim::{Completion, FlowSample, Observer, PortSample, Probes};
 use std::collections::BTreeMap;
 use topology::LinkId;
 use units::{Bytes, Span, Time};
+use workload::{Message, Start};
 
 /// Packet-hops that are run, a tenth of a second for most; and again for half of them, and with samples. [ours]
 const HOPS: u64 = 1_000_000;
@@ -22,6 +28,13 @@ const MESSAGES_MAX: usize = 200_000;
 /// A run that would take more memory is not begun. [ours]
 const MEMORY_MAX: Bytes = Bytes(1 << 29);
 
+/// A part of the messages has so many at least, and about so many packet-hops; who expected far too few gives it up. [ours]
+const PART_LEAST: usize = 1_000;
+const PART_HOPS: u64 = HOPS / 2;
+const PART_HOPS_MAX: u64 = 4 * HOPS;
+/// Messages of a part that ended tell how fast it is served; those behind them are the longest. [ours]
+const PART_SERVED: f64 = 0.9;
+
 /// How far a run came.
 #[derive(Clone, Copy)]
 struct Reached {
@@ -29,6 +42,10 @@ struct Reached {
     hops: u64,
     /// Bytes that receivers accepted.
     accepted: u64,
+    /// Messages that ended, those under way at the end, and most that were.
+    done: u64,
+    active: u64,
+    active_most: u64,
     /// Samples of ports that said something new.
     news: u64,
     over: bool,
@@ -38,16 +55,23 @@ struct Reached {
 struct Look {
     hops_max: u64,
     at: Time,
+    done: u64,
+    active: u64,
+    active_most: u64,
+    ended: Vec<Completion>,
     last: BTreeMap<LinkId, PortSample>,
     news: u64,
 }
 
 impl Observer for Look {
-    fn progress(&mut self, now: Time, hops: u64, _: u64, _: u64) -> bool {
-        self.at = now;
+    fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
+        (self.at, self.done, self.active) = (now, done, active);
+        self.active_most = self.active_most.max(active);
         hops < self.hops_max
     }
-    fn completed(&mut self, _: &[Completion]) {}
+    fn completed(&mut self, batch: &[Completion]) {
+        self.ended.extend_from_slice(batch);
+    }
     fn ports(&mut self, batch: &[PortSample]) {
         for sample in batch {
             let before = self.last.insert(sample.link, *sample);
@@ -68,29 +92,102 @@ impl Assembled {
     /// then on.
     pub fn look_ahead(&mut self) {
         let mut load = self.load.take().unwrap_or_else(|| Load::of(self));
-        if self.topology.links.len() <= LINKS_MAX
-            && self.traffic.messages.len() <= MESSAGES_MAX
-            && self.memory(&load) <= MEMORY_MAX
-        {
-            self.correct(&mut load);
+        if self.topology.links.len() <= LINKS_MAX {
+            let few = self.traffic.messages.len() <= MESSAGES_MAX;
+            let whole = (few && self.memory(&load) <= MEMORY_MAX)
+                .then(|| self.begin(HOPS, None, None))
+                .flatten()
+                .map(|(whole, _)| whole);
+            let served = whole.is_some_and(|whole| whole.over || whole.done >= whole.active);
+            let _ = (!served)
+                .then(|| self.multiply(&mut load))
+                .flatten()
+                .or_else(|| self.correct(&mut load, whole?));
         }
         self.load = load.into();
     }
 
-    fn correct(&self, load: &mut Load) -> Option<()> {
-        let whole = self.begin(HOPS, None)?;
+    /// Goes on from `whole`.
+    fn correct(&self, load: &mut Load, whole: Reached) -> Option<()> {
         let rest = if whole.over {
             Rest::default()
         } else {
-            self.rest(self.begin(HOPS / 2, None)?, whole)?
+            self.rest(self.begin(HOPS / 2, None, None)?.0, whole)?
         };
         load.hops = whole.hops.saturating_add(rest.hops);
         load.lasts = whole.at.since(Time::ZERO) + rest.time;
+        load.open = load.open.max(whole.active_most);
+        self.see(load, HOPS, None)
+    }
+
+    /// How many of the first messages have about [`PART_HOPS`] among them; none where messages do not come evenly over
+    /// time, or where the run's end cuts them off.
+    fn part(&self, load: &Load) -> Option<usize> {
+        let messages = &self.traffic.messages;
+        let starts: Vec<Time> = messages.iter().map(comes).collect::<Option<_>>()?;
+        let share = PART_HOPS as f64 / load.hops.max(1) as f64;
+        let part = usize::try_from(times(messages.len() as u64, share)).ok()?;
+        let part = part.max(PART_LEAST);
+        let (first, next) = (starts.first()?, starts.get(2 * part).map(|_| starts[part])?);
+        let time = next.since(*first).0 as f64 / load.span.0.max(1) as f64;
+        let even = time / (part as f64 / messages.len() as f64);
+        let cut = load.lasts >= self.until().since(Time::ZERO);
+        (!cut && (0.5..=2.0).contains(&even)).then_some(part)
+    }
+
+    /// Runs a part of the messages to its end, and has all of them take as much each.
+    fn multiply(&self, load: &mut Load) -> Option<()> {
+        let messages = &self.traffic.messages;
+        let part = self.part(load)?;
+        let (half, whole) = (self.served(part / 2)?, self.served(part)?);
+        // One frame more stands for what a message takes besides.
+        let weight = |messages: &[Message]| {
+            let each = messages.iter().map(|of| self.encap.frames(of.size) + 1);
+            each.fold(0, u64::saturating_add) as f64
+        };
+        let share = weight(messages) / weight(&messages[..part]).max(1.0);
+        load.hops = times(whole.hops, share);
+        let start = |number: usize| comes(&messages[number]);
+        let came = start(part)?.since(start(part / 2)?);
+        let slower = whole.by.since(half.by).0 as f64 / came.0.max(1) as f64;
+        let count = messages.len() as u64;
+        let waits = whole.waits / load.span.0.max(1) as f64;
+        let behind = 1.0 - 1.0 / slower.max(1.0);
+        load.open = times(count, waits.max(behind).min(1.0));
+        let rest = whole.at.since(start(part)?);
+        let span = Span(times(load.span.0, slower.max(1.0)));
+        let lasts = start(0)?.since(Time::ZERO) + span + rest;
+        load.lasts = lasts.min(self.until().since(Time::ZERO));
+        self.see(load, PART_HOPS_MAX, Some(part / 2))
+    }
+
+    /// Runs the first messages to their end.
+    fn served(&self, part: usize) -> Option<Served> {
+        let (reached, mut ended) = self.begin(PART_HOPS_MAX, None, Some(part))?;
+        ended.sort_unstable_by_key(|done| done.end);
+        let by = ended.get(part_of(ended.len(), PART_SERVED))?.end;
+        let mut waits = 0.0;
+        for done in &ended {
+            let start = comes(&self.traffic.messages[done.message as usize])?;
+            waits += done.end.since(start).0 as f64;
+        }
+        reached.over.then_some(Served {
+            hops: reached.hops,
+            at: reached.at,
+            by,
+            waits: waits / ended.len() as f64,
+        })
+    }
+
+    /// Runs it with samples of ports, and counts those that say something new.
+    fn see(&self, load: &mut Load, hops_max: u64, part: Option<usize>) -> Option<()> {
         let moments = self.moments(load);
         let every = Span(load.lasts.0.checked_div(moments)?.max(1));
         if self.probes.every.is_some() {
-            let seen = self.begin(HOPS, Some(every))?;
-            let share = load.lasts.0 as f64 / seen.at.0.max(1) as f64;
+            let (seen, _) = self.begin(hops_max, Some(every), part)?;
+            let time = load.lasts.0 as f64 / seen.at.0.max(1) as f64;
+            let messages = part.map(|part| self.traffic.messages.len() as f64 / part as f64);
+            let share = time.min(messages.unwrap_or(time));
             load.news = Some(times(seen.news, share.max(1.0)));
         }
         Some(())
@@ -121,7 +218,7 @@ impl Assembled {
         let left = left
             .fold(0, u64::saturating_add)
             .saturating_sub(whole.accepted);
-        let stop = |message: &workload::Message| message.stop.unwrap_or(Time::NEVER);
+        let stop = |message: &Message| message.stop.unwrap_or(Time::NEVER);
         let stops = self.traffic.messages.iter().map(stop).max();
         let end = self.until().min(stops.unwrap_or(Time::NEVER));
         let until = end.since(whole.at).0 as f64 / passed.0.max(1) as f64;
@@ -136,10 +233,20 @@ impl Assembled {
         })
     }
 
-    /// Runs it until there were so many packet-hops, with samples of ports every so often.
-    fn begin(&self, hops_max: u64, every: Option<Span>) -> Option<Reached> {
+    /// Runs it until there were so many packet-hops, with samples of ports every so often, or the first `part` of its
+    /// messages; with what ended.
+    fn begin(
+        &self,
+        hops_max: u64,
+        every: Option<Span>,
+        part: Option<usize>,
+    ) -> Option<(Reached, Vec<Completion>)> {
         let make = |config: &EndpointConfig| self.endpoint(config);
         let mut setup = self.setup(&make, 1);
+        if let Some(part) = part {
+            setup.traffic.messages.truncate(part);
+            setup.traffic.triggers.clear(); // nobody waits for any
+        }
         setup.probes = Probes {
             every,
             links: self.probes.links.clone(),
@@ -149,12 +256,16 @@ impl Assembled {
         let mut look = Look {
             hops_max,
             at: Time::ZERO,
+            done: 0,
+            active: 0,
+            active_most: 0,
+            ended: Vec::new(),
             last: BTreeMap::new(),
             news: 0,
         };
         let outcome = sim::run(&setup, &mut look).ok()?;
         let accepted = outcome.accepted.values();
-        Some(Reached {
+        let reached = Reached {
             at: if outcome.interrupted {
                 look.at
             } else {
@@ -162,10 +273,32 @@ impl Assembled {
             },
             hops: outcome.hops,
             accepted: accepted.fold(0, |sum, &bytes| sum.saturating_add(bytes)),
+            done: look.done,
+            active: look.active,
+            active_most: look.active_most,
             news: look.news,
             over: !outcome.interrupted,
-        })
+        };
+        Some((reached, look.ended))
     }
+}
+
+/// When a message starts that has an end of its own and waits for no other.
+fn comes(message: &Message) -> Option<Time> {
+    match message.start {
+        Start::At(at) if !is_timed(message) => Some(at),
+        _ => None,
+    }
+}
+
+/// What became of a part that was run to its end.
+struct Served {
+    hops: u64,
+    at: Time,
+    /// When most of it had ended.
+    by: Time,
+    /// How long a message took, on average, in picoseconds.
+    waits: f64,
 }
 
 /// What a run goes on with.
@@ -182,4 +315,14 @@ struct Rest {
 )]
 fn times(count: u64, share: f64) -> u64 {
     (count as f64 * share) as u64
+}
+
+/// The place in a list that so much of it lies before.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "below the length of a list"
+)]
+fn part_of(length: usize, share: f64) -> usize {
+    (length as f64 * share) as usize
 }

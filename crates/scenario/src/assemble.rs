@@ -9,6 +9,7 @@ use crate::check::Load;
 use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
+use crate::counted;
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::facts::Fabric;
 use crate::fates::is_endless;
@@ -18,17 +19,16 @@ use crate::memory::{self, Need};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
-use crate::settings::{Output, Run, Shape, Source};
+use crate::settings::{Run, Shape, Source};
 use crate::traffic;
-use crate::typed::Settings;
 use crate::warnings;
 use crate::why::Traced;
 use crate::words;
 use model::intent::{CreditSpec, PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
 use results::{
-    Counted, Derived, FlowControl, FlowRow, MemoryPart, MemoryRow, Names, PortRow, RunRecord,
-    Status, StuckRow,
+    Derived, FlowControl, FlowRow, MemoryPart, MemoryRow, Names, PortRow, RunRecord, Status,
+    StuckRow,
 };
 use sim::{Fault, MakeControl, MakeEndpoint, Outcome, Probes, Setup, Tally};
 use std::ops::Range;
@@ -203,7 +203,7 @@ impl Scenario {
             .map_err(&mut keep)
             .ok();
         let links = probe_links(&self, &topology).map_err(&mut keep).ok();
-        let counted = window_of(&self.output).map_err(&mut keep).ok();
+        let counted = counted::window(&self).map_err(&mut keep).ok();
         let thresholds = crate::thresholds::parse(&self).map_err(&mut keep).ok();
         if let Some((traffic, ..)) = &traffic {
             keep(crate::thresholds::tagged(&self, &traffic.tags));
@@ -298,20 +298,6 @@ impl Scenario {
     }
 }
 
-/// When ports are counted apart.
-fn window_of(output: &Settings<Output>) -> Result<Option<Range<Time>>, Vec<Diagnostic>> {
-    match output.window.as_deref() {
-        None => Ok(None),
-        Some(&[from, until]) if from < until => Ok(Some(Time(from.0)..Time(until.0))),
-        Some(_) => {
-            let wrong = output
-                .section
-                .problem("window", "a window has a beginning and a later end");
-            Err(vec![wrong.help("write it like [\"100ms\", \"300ms\"]")])
-        }
-    }
-}
-
 fn probe_links(scenario: &Scenario, topology: &Topology) -> Result<Vec<LinkId>, Vec<Diagnostic>> {
     let mut links = Vec::new();
     for pattern in scenario.output.ports.iter().flatten() {
@@ -336,14 +322,7 @@ fn probe_links(scenario: &Scenario, topology: &Topology) -> Result<Vec<LinkId>, 
 impl Assembled {
     /// When the run ends at the latest.
     pub fn until(&self) -> Time {
-        let run = &self.scenario.run;
-        let limit = Time(run.until.0);
-        match (run.window, run.drain) {
-            (Some(window), Some(drain)) => {
-                limit.min(Time::ZERO.after(run.warmup).after(window).after(drain))
-            }
-            _ => limit,
-        }
+        counted::latest(&self.scenario.run)
     }
 
     /// Messages that start in here count.
@@ -537,6 +516,8 @@ impl Assembled {
             warnings.push(self.unfinished_warning(&outcome, still));
         }
         warnings.extend(self.cut_warning(&outcome));
+        let (counted, warned) = self.counted(&outcome);
+        warnings.extend(warned);
         warnings.extend(self.pause_warnings(&outcome));
         let control = self.scenario.control.as_ref();
         RunRecord {
@@ -570,10 +551,7 @@ impl Assembled {
             hosts: self.host_names(),
             flows,
             ports: self.port_rows(&outcome.ports, &(Time::ZERO..self.end(&outcome))),
-            counted: self.probes.window.clone().map(|window| Counted {
-                ports: self.port_rows(&outcome.counted, &window),
-                window,
-            }),
+            counted,
             port_series: results::PortSeries::default(),
             flow_series: Vec::new(),
             memory: self.memory_rows(&outcome.memory),
@@ -672,7 +650,7 @@ impl Assembled {
         }
     }
 
-    fn port_rows(&self, counters: &Tally, within: &Range<Time>) -> Vec<PortRow> {
+    pub(crate) fn port_rows(&self, counters: &Tally, within: &Range<Time>) -> Vec<PortRow> {
         let node = |id| self.topology.node(id);
         (0u32..)
             .zip(self.topology.links.iter().zip(counters.iter()))

@@ -11,6 +11,7 @@ use crate::settings::{Source, Workload};
 use crate::traffic;
 use crate::typed::Settings;
 use crate::vain::Vain;
+use crate::why::HOPS_KEPT_MAX;
 use model::intent::{
     CreditCount, CreditSpec, DropBy, Limit, Memory, Over, PortSpec, QueueSpec, Share,
 };
@@ -476,6 +477,12 @@ impl Assembled {
     /// Memory that the run takes.
     pub(crate) fn memory(&self, load: &Load) -> Bytes {
         let ends = self.traffic.conns.iter().flat_map(|conn| [conn.a, conn.b]);
+        // A run looks at no beginning of itself: it notes its packets where the sum over messages is short.
+        let noted = if self.keeps_events(load.summed) {
+            load.hops
+        } else {
+            0
+        };
         let need = Need {
             hosts: self.topology.hosts.into(),
             busy: ends.collect::<BTreeSet<u32>>().len() as u64,
@@ -484,8 +491,9 @@ impl Assembled {
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
             samples: self.samples(load).1,
-            events: if self.keeps_events(load.hops) {
-                load.hops
+            events: if noted <= HOPS_KEPT_MAX { noted } else { 0 },
+            noted: if noted > HOPS_KEPT_MAX {
+                HOPS_KEPT_MAX
             } else {
                 0
             },
@@ -519,14 +527,16 @@ pub(crate) struct Load {
     crossing: u64,
     /// What every message takes alone, times links, as far as lines have time for it; and credits in vain.
     pub(crate) hops: u64,
+    /// The same, whatever a beginning of the run told since.
+    pub(crate) summed: u64,
     /// Credits that hosts make and drop.
     refused: f64,
     /// Samples that say something new, by link.
     seen: Vec<u64>,
     /// Most messages that are under way at once.
-    open: u64,
+    pub(crate) open: u64,
     /// From the first start to the last.
-    span: Span,
+    pub(crate) span: Span,
     /// From the beginning of the run to the moment at which every message could be there, and every line could have
     /// carried what wants to pass it.
     pub(crate) lasts: Span,
@@ -643,7 +653,8 @@ impl Load {
             }
         }
         let vain = Vain::of(run, &ways);
-        load.hops = (hops + vain.hops).max(0.0) as u64;
+        load.summed = (hops + vain.hops).max(0.0) as u64;
+        load.hops = load.summed;
         load.refused = vain.refused;
         load.span = last.since(first);
         let begin = if first < Time::NEVER {

@@ -90,7 +90,7 @@ impl Diagnostic {
         }
     }
 
-    /// Keeps the line to itself where nothing before it was what it should be: somebody may have named another file, with what
+    /// Keeps the line to itself where no line before it was what it should be: somebody may have named another file, with what
     /// is nobody's business.
     #[must_use]
     pub(crate) fn bare_at_first(mut self) -> Self {
@@ -155,7 +155,7 @@ impl Diagnostic {
                 ends_of(&origin.source.name)
             );
             if self.bare {
-                let what = "the line is not shown: nothing before it belongs into such a file";
+                let what = "the line is not shown: no line before it tells that this is the file that was meant";
                 let _ = writeln!(out, "{pad} {} {what}", paint("34", "="));
                 if !self.label.is_empty() {
                     let _ = writeln!(out, "{pad} {} {}", paint("34", "="), ends_of(&self.label));
@@ -452,6 +452,12 @@ mod tests {
         assert!(
             !hidden.contains("root") && hidden.contains("f:3:1") && hidden.contains("why"),
             "{hidden}"
+        );
+        // What stands before it in the same line may be right, and nothing else is said of it.
+        let one = render("{\"nodes\": [{\"id\": 0}, {\"kind\": 1}]}", "{\"kind");
+        assert!(
+            one.contains("no line before it tells") && !one.contains("nodes"),
+            "{one}"
         );
         assert!(render("2 1\nroot:x:0\n", "root").contains("2 | root:x:0"));
     }

@@ -2,7 +2,8 @@
 //!
 //! The least time in which the shortest ways between two hosts, all of them taken together, can bring the frames of a
 //! message, whose line is never idle. Where there is one way it is exact: frames follow each other, and a short last
-//! one catches up and waits. Parallel links count with the sum of their rates, whichever transport runs, so that
+//! one catches up and waits. Where ways of unequal rate or length lie side by side it is a bound: the nearest nodes and the
+//! fastest lines count, also for a message that keeps to another way. Parallel links count with the sum of their rates, whichever transport runs, so that
 //! slowdowns of transports that keep to one way and of those that do not are over the same network. What differs is
 //! the order alone: where each packet may take another way, the last frame may overtake those before it.
 

@@ -15,6 +15,7 @@ mod check;
 mod choice;
 mod collector;
 mod control;
+mod counted;
 mod cut;
 mod diagnostic;
 mod facts;

@@ -144,7 +144,7 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
         [
             "16,777,216 messages",
             "senders = 16777216",
-            "--memory-limit 9GB",
+            "--memory-limit 10GB",
         ],
     );
     // What is large and fits is answered.

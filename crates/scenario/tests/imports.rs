@@ -104,3 +104,46 @@ fn a_malformed_line_is_shown_with_file_line_and_column() {
         assert!(error.contains(expected), "{expected}: {error}");
     }
 }
+
+/// Two ways of two links each lie side by side, and one of them is 30 ns longer.
+#[test]
+fn beside_unequal_ways_the_ideal_time_is_a_bound() {
+    let edge = |a: &str, b: &str, delay: u32| {
+        format!(r#"{{"source": "{a}", "target": "{b}", "rate": "100Gbps", "delay": "{delay}ns"}}"#)
+    };
+    let edges = [
+        edge("a", "s", 1000),
+        edge("s", "near", 1000),
+        edge("s", "far", 1030),
+        edge("near", "t", 1000),
+        edge("far", "t", 1000),
+        edge("t", "b", 1000),
+    ];
+    let nodes = ["a", "b", "s", "t", "near", "far"].map(|id| format!(r#"{{"id": "{id}"}}"#));
+    let graph = format!(
+        r#"{{"nodes": [{}], "edges": [{}]}}"#,
+        nodes.join(", "),
+        edges.join(", ")
+    );
+    let messages: Vec<String> = (0..16).map(|i| format!("a,b,10KB,{}us", 100 * i)).collect();
+    let messages = format!("src,dst,size,start\n{}\n", messages.join("\n"));
+    let scenario = "[topology]\nkind = \"file\"\npath = \"x.json\"\n\
+        [workload]\nkind = \"trace\"\npath = \"x.csv\"\n[transport]\nkind = \"none\"\n";
+    let folder = Folder::new(
+        "unequal",
+        &[
+            ("s.toml", scenario),
+            ("x.json", &graph),
+            ("x.csv", &messages),
+        ],
+    );
+    let record = run(&folder.0, "run.seed=1").unwrap();
+    let longer = record.flows.iter().map(|flow| {
+        let took = flow.end.unwrap().since(flow.start.unwrap());
+        took.0 - flow.ideal.0
+    });
+    let mut longer: Vec<u64> = longer.collect();
+    longer.sort_unstable();
+    longer.dedup();
+    assert_eq!(longer, [0, 30_000]);
+}

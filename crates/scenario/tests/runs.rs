@@ -496,3 +496,35 @@ fn questions_that_a_host_has_no_room_for_are_named_as_what_messages_wait_for() {
     let record = of(4_000);
     assert!(!record.stuck.iter().any(named), "{:?}", record.stuck);
 }
+
+#[test]
+fn a_window_counts_as_far_as_the_run_went() {
+    let of = |window: &str| {
+        let window = format!("output.window={window}");
+        run("incast", &["transport.kind=dctcp", &window], 1)
+    };
+    let long = of("[\"100us\", \"9s\"]");
+    let counted = long.counted.as_ref().unwrap();
+    assert_eq!(counted.window, Time(100_000_000)..long.end);
+    let span = long.end.since(counted.window.start);
+    for port in &counted.ports {
+        // What is 0 bytes keeps nobody busy.
+        let used = results::utilisation(port, span);
+        let most = port.rate.serialize(units::Bytes(port.bytes.sum())).0 as f64 / span.0 as f64;
+        assert!(used <= most + 1e-3, "{}: {used}", port.name());
+    }
+    let told = |run: &RunRecord| run.warnings.join("\n");
+    assert!(
+        told(&long).contains("output.window lasts until 9s, and the run was over at"),
+        "{}",
+        told(&long)
+    );
+    let late = of("[\"8s\", \"9s\"]");
+    assert_eq!(late.counted, None);
+    assert!(
+        told(&late).contains("output.window begins at 8s, and the run was over at"),
+        "{}",
+        told(&late)
+    );
+    assert!(!told(&of("[\"0s\", \"100us\"]")).contains("output.window"));
+}

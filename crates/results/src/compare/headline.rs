@@ -167,8 +167,9 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
     let claim = match unsure {
         _ if others.is_empty() => {
             let own = shown(best);
+            let left = unsure.map_or("", |_| ", for it left messages unfinished");
             format!(
-                "{place}{} has a {seeds}p99 slowdown of {own}.",
+                "{place}{} has a {seeds}p99 slowdown of {own}{left}.",
                 best.transport
             )
         }
@@ -192,8 +193,8 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
         more: more(comparison, best, &ties, unsure, others, several),
         alone: others.is_empty(),
         best: match unsure {
-            Some(_) if !others.is_empty() => Vec::new(),
-            _ => tied().collect(),
+            Some(_) => Vec::new(),
+            None => tied().collect(),
         },
     })
 }

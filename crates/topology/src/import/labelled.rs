@@ -1,7 +1,7 @@
 //! Graphs whose nodes and edges carry named attributes.
 //!
-//! A node may have `kind` (`host` or `switch`; without it, a node with one edge is a host). An edge
-//! has `rate` with a unit or `rate_bps`, `delay` with a unit or `delay_ps`, and may have `loss`, a
+//! A node may have `kind` (`host` or `switch`; without it, a node with one edge is a host). What other files call `type` or
+//! `role` is refused where it says host or switch and the edges say otherwise. An edge has `rate` with a unit or `rate_bps`, `delay` with a unit or `delay_ps`, and may have `loss`, a
 //! probability. Other attributes are left alone.
 
 use crate::{Cable, Graph, GraphNode, NodeKind, PortOrder, TextError, index32};
@@ -28,6 +28,9 @@ impl Wrong {
     }
 }
 
+/// What others call the kind of a node, in any case; `kind` itself is read before. [ours]
+const OTHER_NAMES: [&str; 3] = ["kind", "type", "role"];
+
 /// A node or an edge: the byte of the file at which it begins, and its attributes as text.
 pub(super) struct Labelled {
     pub(super) offset: usize,
@@ -44,6 +47,17 @@ impl Labelled {
 
     fn get(&self, name: &str) -> Option<&str> {
         self.attributes.get(name).map(String::as_str)
+    }
+
+    /// What it says under another name of `kind`, where that is one of the two kinds: the name, the word, and the kind.
+    fn kind_elsewhere(&self) -> Option<(&str, &str, NodeKind)> {
+        self.attributes.iter().find_map(|(name, word)| {
+            let other = OTHER_NAMES.iter().any(|own| name.eq_ignore_ascii_case(own));
+            let of = |kind: &str| other && word.eq_ignore_ascii_case(kind);
+            let kinds = [("host", NodeKind::Host), ("switch", NodeKind::Switch)];
+            let (_, kind) = kinds.into_iter().find(|(kind, _)| of(kind))?;
+            Some((name.as_str(), word.as_str(), kind))
+        })
     }
 
     /// A quantity with its unit under `name`, or a bare number under `bare`.
@@ -121,16 +135,7 @@ pub(super) fn build(
     single_edges(&nodes, &ends)?;
     let degree = ends.iter().map(|ends| ends.number);
     let node = |((id, (name, label)), degree): ((u32, (String, Labelled)), u32)| {
-        let kind = match label.get("kind") {
-            Some("host") => NodeKind::Host,
-            None if degree == 1 => NodeKind::Host,
-            Some("switch") | None => NodeKind::Switch,
-            Some(other) => {
-                return Err(label.error(format!(
-                    "kind = \"{other}\" of node \"{name}\"; write host or switch"
-                )));
-            }
-        };
+        let kind = kind_of(&name, &label, degree)?;
         Ok(GraphNode {
             id,
             kind,
@@ -145,6 +150,39 @@ pub(super) fn build(
         order: PortOrder::Appearance,
         host_extra_delay: Span::ZERO,
     })
+}
+
+/// What a node with so many edges is: by its `kind`, or by them, unless another of its attributes says that it is not that.
+fn kind_of(name: &str, label: &Labelled, degree: u32) -> Result<NodeKind, Wrong> {
+    let found = match label.get("kind") {
+        Some("host") => return Ok(NodeKind::Host),
+        Some("switch") => return Ok(NodeKind::Switch),
+        Some(other) => {
+            return Err(label.error(format!(
+                "kind = \"{other}\" of node \"{name}\"; write host or switch"
+            )));
+        }
+        None if degree == 1 => NodeKind::Host,
+        None => NodeKind::Switch,
+    };
+    match label.kind_elsewhere() {
+        Some((key, word, kind)) if kind != found => {
+            let said = format!("{key} = \"{word}\" of node \"{name}\" is not read");
+            Err(label.error(match kind {
+                NodeKind::Switch => {
+                    format!("{said}, and with one edge it is a host; write kind = \"switch\"")
+                }
+                NodeKind::Host if degree == 0 => {
+                    format!("{said}, and without edges it is a switch; write kind = \"host\"")
+                }
+                NodeKind::Host => format!(
+                    "{said}, and with {degree} edges it is a switch; a host has exactly one: \
+                     remove the others, or write kind = \"switch\""
+                ),
+            }))
+        }
+        _ => Ok(found),
+    }
 }
 
 /// The edges of a node.

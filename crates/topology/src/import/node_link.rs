@@ -159,4 +159,43 @@ mod tests {
             assert!(error.starts_with(expected), "{from}: {error}");
         }
     }
+    #[test]
+    fn a_kind_under_another_name_is_refused_where_edges_say_otherwise() {
+        let with = |label: &str| STAR.replacen("{\"id\": \"s\"}", label, 1);
+        let two = "is not read, and with 2 edges it is a switch; a host has exactly one: remove the \
+                   others, or write kind = \"switch\"";
+        for (key, word) in [("type", "host"), ("Role", "Host"), ("Kind", "host")] {
+            let label = format!(r#"{{"id": "s", "{key}": "{word}"}}"#);
+            let error = parse("x", &with(&label)).unwrap_err().to_string();
+            let said = format!("{key} = \"{word}\" of node \"s\" {two}");
+            assert!(error.ends_with(&said), "{error}");
+        }
+        for (from, to, expected) in [
+            (
+                "{\"id\": 0}",
+                r#"{"id": 0, "type": "switch"}"#,
+                "with one edge it is a host; write kind = \"switch\"",
+            ),
+            (
+                "{\"id\": 0}",
+                r#"{"id": 0}, {"id": 9, "role": "host"}"#,
+                "without edges it is a switch; write kind = \"host\"",
+            ),
+        ] {
+            let text = STAR.replacen(from, to, 1);
+            let error = parse("x", &text).unwrap_err().to_string();
+            assert!(error.ends_with(expected), "{error}");
+        }
+        // What says the same, or something of its own, is left alone.
+        for label in [
+            r#"{"id": "s", "type": "switch"}"#,
+            r#"{"id": "s", "role": "spine"}"#,
+            r#"{"id": "s", "type": "host", "kind": "switch"}"#,
+        ] {
+            assert_eq!(
+                parse("star", &with(label)).unwrap().nodes[2].kind,
+                NodeKind::Switch
+            );
+        }
+    }
 }
