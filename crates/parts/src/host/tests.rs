@@ -7,11 +7,22 @@ use super::*;
 use model::{Class, Gates, Peers, Rng, Signal, stream};
 use units::Rate;
 
+mod rules;
+
 /// Rules that say little: every piece may leave at once. Connections open with their data where `EAGER`.
 #[derive(Default)]
 struct Plain<const EAGER: bool> {
     /// Connections whose flow is true must hear something at once.
     news: bool,
+    counts: Counts,
+}
+
+model::counters! {
+    /// What [`Plain`] counts.
+    struct Counts {
+        /// messages that began
+        begun: messages,
+    }
 }
 
 impl<const EAGER: bool> Rules<8> for Plain<EAGER> {
@@ -92,12 +103,20 @@ impl<const EAGER: bool> Rules<8> for Plain<EAGER> {
         Time::ZERO
     }
 
+    fn begins(&mut self, _: Time, _: &mut bool) {
+        self.counts.begun += 1;
+    }
+
     fn must_tell(&mut self) -> bool {
         std::mem::take(&mut self.news)
     }
 
     fn tells(&self, flow: &bool) -> bool {
         *flow
+    }
+
+    fn counters(&self, report: &mut Count<'_>) {
+        self.counts.report(report);
     }
 }
 

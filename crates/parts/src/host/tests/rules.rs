@@ -1,0 +1,94 @@
+//! What rules hear of, what a host asks of them, and what it does where they say nothing.
+
+use super::*;
+
+/// Rules that leave open what they may leave open.
+struct Terse;
+
+impl Rules<8> for Terse {
+    type Flow = bool;
+
+    fn said(packet: &Packet) -> Option<Said> {
+        Plain::<false>::said(packet)
+    }
+
+    fn packet(said: Said, to: HostId, conn: ConnId, size: u16) -> Packet {
+        Plain::<false>::packet(said, to, conn, size)
+    }
+
+    fn due(&self, _: &Sender<8>, _: &bool) -> Time {
+        Time::ZERO
+    }
+}
+
+#[test]
+fn rules_hear_of_each_message_when_it_begins_and_count_for_the_host() {
+    let mut bench = Bench::<false>::opened(Lifetime::Persistent);
+    let begun = |bench: &Bench<false>| {
+        let mut all = Vec::new();
+        bench
+            .host
+            .counters(&mut |counter, n| all.push((counter.name, n)));
+        all
+    };
+    assert_eq!(begun(&bench), [("begun", 0)]);
+    bench.send(ONE, 100);
+    bench.send(ONE, 100);
+    assert_eq!(begun(&bench), [("begun", 1)], "the second waits");
+    // A message that the connection may not carry begins nothing.
+    bench.with(|host, cx| host.connect(cx, ConnId(2), HostId(1), Lifetime::OneMessage));
+    bench.send(ConnId(2), 100);
+    bench.leaves();
+    let waiting = begun(&bench);
+    bench.send(ConnId(2), 100);
+    assert_eq!(begun(&bench), waiting);
+    assert_eq!(bench.events, [Event::Refused { conn: ConnId(2) }]);
+}
+
+#[test]
+fn only_who_accepted_data_that_opens_tells_its_sender_that_it_forgets() {
+    let forgets = |bench: &mut Bench<true>, conn| {
+        bench.with(|host, cx| host.forget(cx, conn));
+        bench.leaves()
+    };
+    let mut bench = Bench::<true>::new(9);
+    let first = Said::Data {
+        token: 5,
+        opens: true,
+        lifetime: Lifetime::OneMessage,
+        piece: Piece {
+            ordinal: 0,
+            offset: 0,
+            length: 100,
+            end: false,
+        },
+    };
+    assert_eq!(bench.hear(ONE, first), [ack(5, 0, 100)]);
+    // What is under way would open it again.
+    assert_eq!(forgets(&mut bench, ONE), [(1, Said::Reset { token: 5 })]);
+    bench.connect(ConnId(2), Lifetime::Exchange);
+    bench.send(ConnId(2), 100);
+    bench.leaves();
+    assert_eq!(forgets(&mut bench, ConnId(2)), [], "it opened that itself");
+    // Where data does not open, its sender asks.
+    let (mut bench, token) = Bench::<false>::accepted(Lifetime::OneMessage);
+    bench.hear(ONE, data(token, 0, 0, false));
+    bench.with(|host, cx| host.forget(cx, ONE));
+    assert_eq!(bench.leaves(), []);
+}
+
+#[test]
+fn broken_books_are_noticed() {
+    let mut bench = Bench::<false>::opened(Lifetime::Persistent);
+    bench.host.check();
+    bench.host.conns.get_mut(&1).unwrap().ready = true;
+    let host = std::panic::AssertUnwindSafe(&bench.host);
+    assert!(std::panic::catch_unwind(|| host.check()).is_err());
+}
+
+#[test]
+fn rules_that_say_no_more_than_they_must_tell_everybody_once_they_have_to() {
+    assert!(!Terse.must_tell() && Terse.tells(&false));
+    assert_eq!(Terse.alarm(&false), Time::NEVER);
+    assert_eq!(Terse.wait(&false, Span::us(3)), Span::us(3));
+}
