@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(shared, ["give switch.shared_buffer more"; 2]);
         assert_eq!(help(DropReason::Full), "");
         let place = place(&[]);
-        assert!(!NoControl.tags() && NoControl.suits(&place).is_ok());
+        assert!(!NoControl.tags() && !NoControl.overtakes() && NoControl.suits(&place).is_ok());
         assert!(NoControl.figures(&place).is_empty());
         assert!(NoControl.warns(&place, 8).is_none());
         assert_eq!(NoControl.needs(&place), Bytes(0));

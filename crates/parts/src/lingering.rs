@@ -47,7 +47,12 @@ impl Lingering {
             conn,
             number: self.numbered,
         });
-        while self.number_of.len() > MOST
+        self.keep_at_most(MOST, cx);
+    }
+
+    /// Forgets the oldest, before their time, where more are remembered.
+    fn keep_at_most(&mut self, most: usize, cx: &mut Cx<'_>) {
+        while self.number_of.len() > most
             && let Some(first) = self.queue.front_mut()
         {
             first.until = cx.now;
@@ -174,5 +179,34 @@ mod tests {
             }
         });
         assert_eq!(done.sizes().1, 200);
+    }
+
+    #[test]
+    fn places_are_looked_through_where_half_of_them_say_nothing() {
+        let mut done = Lingering::default();
+        at(Time(1), |cx| {
+            (0..200).for_each(|conn| done.remember(cx, ConnId(conn), WHILE));
+            (0..50).for_each(|conn| done.forget(cx, ConnId(conn)));
+            done.remember(cx, ConnId(200), WHILE);
+            assert_eq!(done.sizes(), (201, 151), "a quarter is not worth it");
+            (50..200).for_each(|conn| done.forget(cx, ConnId(conn)));
+            done.remember(cx, ConnId(201), WHILE);
+        });
+        assert_eq!(done.sizes(), (2, 2));
+    }
+
+    #[test]
+    fn of_too_many_the_oldest_is_forgotten_before_its_time() {
+        let mut done = Lingering::default();
+        let forgotten = at(Time(1), |cx| {
+            (0..3).for_each(|conn| done.remember(cx, ConnId(conn), WHILE));
+            done.forget(cx, ConnId(0));
+            done.keep_at_most(2, cx);
+            assert_eq!(done.sizes().1, 2);
+            done.remember(cx, ConnId(3), WHILE);
+            done.keep_at_most(2, cx);
+        });
+        assert_eq!(forgotten, [0, 1]);
+        assert!(!done.knows(ConnId(1)) && done.knows(ConnId(2)) && done.knows(ConnId(3)));
     }
 }

@@ -193,6 +193,15 @@ impl Timers {
 }
 
 #[cfg(test)]
+impl Alarm {
+    /// One that would ring too late.
+    pub(crate) const LATE: Self = Self {
+        due: Time(1),
+        queued: Time(2),
+    };
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use model::{Rng, stream};
@@ -287,7 +296,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "queued for")]
     fn an_alarm_that_would_ring_too_late_is_noticed() {
-        let (due, queued) = (Time(1), Time(2));
-        Alarm { due, queued }.check();
+        Alarm::LATE.check();
     }
 }

@@ -416,6 +416,66 @@ mod tests {
         assert_eq!(message.since(), at(62));
         message.excuse(at(80), false);
         assert_eq!((message.since(), message.heard()), (at(90), at(52)));
+        message.hear(at(85));
+        assert_eq!((message.since(), message.heard()), (at(90), at(85)));
+    }
+
+    #[test]
+    fn a_number_half_the_circle_away_does_not_stand_for_the_token_that_is_timed() {
+        let mut message = announced(0);
+        message.give(at(1));
+        data(&mut message, 21, 100, Some(1u16.wrapping_add(1 << 15)));
+        assert_eq!(message.since(), at(21));
+        data(&mut message, 31, 0, Some(1));
+        assert_eq!(
+            message.since(),
+            at(51),
+            "20 us later than in an idle network"
+        );
+    }
+
+    #[test]
+    fn a_later_message_has_its_tokens_by_frames_of_its_own() {
+        let mut bench = Bench::at(at(1));
+        let piece = |ordinal, offset, length, last| Piece {
+            ordinal,
+            offset,
+            length,
+            last,
+            token: None,
+        };
+        let mut message = Tokened::default();
+        message.on_piece(&mut bench.cx(), CONN, piece(0, 0, 333, true), RTT);
+        assert!(!message.is_missing(), "nobody has announced it");
+        message.finish(&mut bench.cx(), CONN);
+        let said = Announcement {
+            ordinal: 1,
+            end: 333 + 350,
+            cut: false,
+            frame: FRAME,
+            unasked: 0,
+            reach: u64::MAX,
+        };
+        assert_eq!(message.on_announcement(at(2), said), Came::New);
+        assert_eq!(message.to_come(), 350);
+        // A frame and a half: the other half has a token for the whole frame.
+        message.on_piece(&mut bench.cx(), CONN, piece(1, 333, 150, false), RTT);
+        assert_eq!(message.to_come(), 200);
+        assert_eq!(message.give(at(3)), given(333 + 100, 1, false));
+        assert_eq!(
+            message.give(at(3)),
+            given(333 + 200, 2, false),
+            "right behind it"
+        );
+    }
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let mut message = announced(0);
+        message.finish(&mut Bench::at(at(1)).cx(), CONN);
+        message.check();
+        message.cursor = Some(350);
+        assert!(std::panic::catch_unwind(|| message.check()).is_err());
     }
 
     #[test]

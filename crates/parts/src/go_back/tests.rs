@@ -171,6 +171,7 @@ fn an_empty_piece_that_ends_nothing_closes_no_gap() {
 fn a_stream_has_so_much_room_and_no_more() {
     let mut sender = Sender::<16>::default();
     assert!(!sender.is_used() && sender.is_idle() && !sender.has_more());
+    assert_eq!(POSITION_MAX, u64::MAX >> 16, "48 bits");
     assert!(!sender.push(POSITION_MAX + 1) && !sender.push(u64::MAX));
     assert!(sender.push(POSITION_MAX - 10) && sender.is_used() && !sender.is_idle());
     assert!(!sender.push(11) && sender.push(10) && !sender.push(1) && sender.push(0));

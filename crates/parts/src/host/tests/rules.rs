@@ -1,6 +1,7 @@
 //! What rules hear of, what a host asks of them, and what it does where they say nothing.
 
 use super::*;
+use crate::timers::Alarm;
 
 /// Rules that leave open what they may leave open.
 struct Terse;
@@ -78,12 +79,51 @@ fn only_who_accepted_data_that_opens_tells_its_sender_that_it_forgets() {
 }
 
 #[test]
-fn broken_books_are_noticed() {
+fn data_opens_a_connection_until_somebody_has_answered() {
+    let mut bench = Bench::<true>::new(9);
+    bench.connect(ONE, Lifetime::OneMessage);
+    bench.send(ONE, 1_500);
+    let told = |sent: Vec<Said>| -> Vec<(u64, bool)> {
+        let told = |said| match said {
+            Said::Data { piece, opens, .. } => (piece.offset, opens),
+            other => panic!("{other:?}"),
+        };
+        sent.into_iter().map(told).collect()
+    };
+    let first = bench.leaves().into_iter().map(|(_, said)| said).collect();
+    assert_eq!(told(first), [(0, true), (1_000, true)]);
+    let token = bench.host.conns[&1].token;
+    let wanted = Wanted {
+        ordinal: 0,
+        offset: 1_000,
+        gap: true,
+    };
+    let again = bench.hear(ONE, Said::Ack { token, wanted });
+    assert_eq!(told(again), [(1_000, false)]);
+}
+
+#[test]
+fn rules_see_both_directions_of_a_connection() {
     let mut bench = Bench::<false>::opened(Lifetime::Persistent);
-    bench.host.check();
-    bench.host.conns.get_mut(&1).unwrap().ready = true;
-    let host = std::panic::AssertUnwindSafe(&bench.host);
-    assert!(std::panic::catch_unwind(|| host.check()).is_err());
+    bench.send(ONE, 100);
+    bench.hear(ONE, data(7, 0, 0, true));
+    let conn = &bench.host.conns[&1];
+    assert!(!conn.sender().is_idle());
+    assert_eq!(conn.receiver().complete(), 1);
+}
+
+#[test]
+fn broken_books_are_noticed() {
+    let breaks = |harm: fn(&mut Conn<bool, 8>)| {
+        let mut bench = Bench::<false>::opened(Lifetime::Persistent);
+        bench.host.check();
+        harm(bench.host.conns.get_mut(&1).unwrap());
+        let host = std::panic::AssertUnwindSafe(&bench.host);
+        std::panic::catch_unwind(|| host.check()).is_err()
+    };
+    assert!(!breaks(|_| {}));
+    assert!(breaks(|conn| conn.ready = true), "it is in no round");
+    assert!(breaks(|conn| conn.alarm = Alarm::LATE));
 }
 
 #[test]
