@@ -10,7 +10,7 @@ use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Phy
 use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use std::sync::Arc;
@@ -96,8 +96,14 @@ fn parquet<'a, R: 'static>(
     look: Look<'a>,
     origin: &[KeyValue],
 ) -> Vec<u8> {
+    // The least and the most of a group let a reader skip it, where there are others.
+    let statistics = match rows.len() > ROWS {
+        true => EnabledStatistics::Chunk,
+        false => EnabledStatistics::None,
+    };
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(statistics)
         .set_key_value_metadata(Some(origin.to_vec()));
     // A dictionary of numbers costs a hash per value, and most values of ours differ; names repeat.
     for column in &table.0 {

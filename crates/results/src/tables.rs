@@ -662,8 +662,8 @@ const PAIRS: [[u8; 2]; 100] = {
 impl Line {
     fn cell(&mut self, cell: Cell<'_>) {
         match cell {
+            Cell::Number(number) => return self.number(number),
             Cell::Nothing => {}
-            Cell::Number(number) => self.number(number),
             Cell::Ratio(ratio) => write!(self.0, "{ratio}").expect("memory takes every text"),
             Cell::Text(text) => self.text(text),
             Cell::Numbered(word, number) => {
@@ -673,16 +673,17 @@ impl Line {
         self.0.push(b',');
     }
 
+    /// A number and its comma.
     fn number(&mut self, number: u64) {
-        let pair = |number: u64| &PAIRS[usize::try_from(number % 100).expect("two digits")];
+        let pair = |number: u64| PAIRS[usize::try_from(number % 100).expect("two digits")];
         if number < 10 {
-            self.0.push(pair(number)[1]); // most of what ports count is none
+            self.0.extend_from_slice(&[pair(number)[1], b',']); // most of what ports count is none
             return;
         }
-        let (mut digits, mut left, mut at) = ([0u8; 20], number, 20);
+        let (mut digits, mut left, mut at) = ([b','; 21], number, 20);
         while left >= 10 {
             at -= 2;
-            digits[at..at + 2].copy_from_slice(pair(left));
+            digits[at..at + 2].copy_from_slice(&pair(left));
             left /= 100;
         }
         if left > 0 {
@@ -724,7 +725,7 @@ mod tests {
         for number in around.chain([u64::MAX, 1_234_567_890]) {
             let mut line = Line::default();
             line.number(number);
-            assert_eq!(line.0, number.to_string().into_bytes());
+            assert_eq!(line.0, format!("{number},").into_bytes());
         }
     }
 }
