@@ -334,16 +334,23 @@ impl Verdict {
         self.spec.expected.map_or("-".to_owned(), short)
     }
 
-    /// The 95 % interval, where there are seeds enough and no number is expected.
+    /// The 95 % interval, where there are seeds enough and no number is expected; of fewer seeds the least and the greatest,
+    /// where only these miss a bound.
     fn spread(&self) -> Option<String> {
-        let interval = self
-            .interval()
-            .filter(|i| i.bootstrap && self.spec.expected.is_none())?;
-        Some(format!(
-            "95 % in {} to {}",
-            short(interval.low),
-            short(interval.high)
-        ))
+        let interval = self.interval()?;
+        let mean = Interval {
+            low: interval.mean,
+            high: interval.mean,
+            ..interval
+        };
+        let ends_miss = || self.spec.holds(&interval) < self.spec.holds(&mean);
+        let of = match interval.bootstrap {
+            true if self.spec.expected.is_none() => "95 % in",
+            false if ends_miss() => "seeds from",
+            true | false => return None,
+        };
+        let (low, high) = (short(interval.low), short(interval.high));
+        Some(format!("{of} {low} to {high}"))
     }
 }
 
@@ -626,6 +633,18 @@ mod tests {
         );
         assert_eq!(word("", &wide), Word::NoNumber);
         assert_eq!(word("at_most = 1.0", &[f64::NAN]), Word::Differs);
+    }
+
+    #[test]
+    fn a_mean_that_holds_a_bound_beside_seeds_that_miss_it_says_so() {
+        let spread = |text: &str, values: &[f64]| verdict(text, values).spread();
+        let three = [0.5, 0.7, 0.9];
+        let said = Some("seeds from 0.5000 to 0.9000".to_owned());
+        assert_eq!(spread("at_most = 0.8", &three), said);
+        assert_eq!(spread("at_least = 0.6", &three), said);
+        for told in ["at_most = 0.95", "at_most = 0.6", ""] {
+            assert_eq!(spread(told, &three), None, "{told}");
+        }
     }
 
     #[test]
