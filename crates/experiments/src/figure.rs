@@ -537,13 +537,14 @@ pub fn recorded(expected: &Expected, page: &str) -> Vec<Found> {
     found
 }
 
-/// `>= 12.3 (95 % in 12.0 to 12.6)`.
+/// `>= 12.3 (95 % in 12.0 to 12.6)`, or `(seeds from 12.0 to 12.6)`.
 fn parsed(measured: &str) -> (f64, (f64, f64)) {
     let number = |text: &str| {
         let text = text.trim_start_matches(|c: char| !c.is_ascii_digit() && c != '-');
         text.trim_end_matches(')').parse().unwrap_or(f64::NAN)
     };
-    let (value, ends) = measured.split_once(" (95 % in ").unwrap_or((measured, ""));
+    let (value, ends) = measured.split_once(" (").unwrap_or((measured, ""));
+    let ends = ends.trim_start_matches("95 % in ");
     let value: f64 = number(value);
     let ends = ends
         .split_once(" to ")
@@ -637,6 +638,10 @@ mod tests {
         }
         assert_eq!(
             parsed(">= 12.3 (95 % in 12.0 to 12.6)"),
+            (12.3, (12.0, 12.6))
+        );
+        assert_eq!(
+            parsed("12.3 (seeds from 12.0 to 12.6)"),
             (12.3, (12.0, 12.6))
         );
         assert!(parsed("none").0.is_nan());
