@@ -33,22 +33,7 @@ impl Receiver {
             host.totals.nonsense += 1;
             return;
         };
-        if self.is_quiet() && position >= self.stopped_at {
-            // Its request was lost: the frame asks in its stead.
-            let burst = host.settings.burst_frames.max(1);
-            let wanted = Request {
-                next: self.next(),
-                // Nobody has said how much there is; at its end credits stop.
-                packets: u32::from(burst) + 1,
-                nth: 0, // none of the sender's
-                crowd: 0,
-                unasked: burst,
-                exchange: false,
-                one_shot: self.one_shot,
-                known: false,
-            };
-            self.on_request(cx, host, flows, wanted);
-        }
+        self.ask_in_its_stead(cx, host, flows, position);
         self.swept_at = Some(cx.now); // its acknowledgement tells as much
         self.take(cx, host, flows, data, false);
         self.expect_less(cx, host, flows);
@@ -60,6 +45,32 @@ impl Receiver {
             host,
             ack.packet(self.peer, self.conn, host.settings.encap.frame_min),
         );
+    }
+
+    /// What belongs to a burst has come, up to `position`, and no request for it: that was lost, and is not needed.
+    fn ask_in_its_stead(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        position: u64,
+    ) {
+        if !self.is_quiet() || position < self.stopped_at {
+            return;
+        }
+        let burst = host.settings.burst_frames.max(1);
+        let wanted = Request {
+            next: self.next(),
+            // Nobody has said how much there is; at its end credits stop.
+            packets: u32::from(burst) + 1,
+            nth: 0, // none of the sender's
+            crowd: 0,
+            unasked: burst,
+            exchange: false,
+            one_shot: self.one_shot,
+            known: false,
+        };
+        self.on_request(cx, host, flows, wanted);
     }
 
     /// Credits are given for what is now known to be lost of the burst.
@@ -84,6 +95,9 @@ impl Receiver {
         position: u64,
         last: bool,
     ) {
+        if last && self.next() <= position {
+            self.ask_in_its_stead(cx, host, flows, position);
+        }
         self.swept_at = Some(cx.now);
         let (whole, rtt) = (self.next() > position, host.settings.base_rtt);
         if let Some(flow) = self.crediting()

@@ -641,9 +641,8 @@ impl Sender {
         if lost == 0 && !asks {
             return Silence::Wait;
         }
-        // What was to come back for each of them, a pull, does not. Behind queues they are pulled, as each that arrives
-        // brings one.
-        self.unasked += if settings.bursts { lost.min(1) } else { lost };
+        // What was to come back for each of them, a pull, does not.
+        self.unasked += lost;
         self.tries = (self.tries + 1).min(TRIES_MAX);
         if let Some(early) = self.early.as_mut().filter(|_| asks) {
             early.ask();
