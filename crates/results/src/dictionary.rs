@@ -84,6 +84,9 @@ const UNITS: [(&[&str], &str); 6] = [
     (&["shares"], "1/10000"),
 ];
 
+/// How many there are of something.
+const COUNT: &str = "count";
+
 /// The unit of a number of this name.
 fn unit(name: &str) -> &'static str {
     let fits = |end: &&&str| match end.strip_prefix('_') {
@@ -93,7 +96,7 @@ fn unit(name: &str) -> &'static str {
     let found = UNITS
         .iter()
         .find(|(ends, _)| ends.iter().any(|end| fits(&end)));
-    found.map_or("count", |(_, unit)| unit)
+    found.map_or(COUNT, |(_, unit)| unit)
 }
 
 /// A field of a structure.
@@ -175,7 +178,11 @@ fn read(source: &str, name: &str) -> Option<Structure> {
             structure.fields.push(Field {
                 name: field.to_owned(),
                 holds,
-                unit: if number { unit(field) } else { "" },
+                unit: match (name, field) {
+                    _ if !number => "",
+                    ("Credits", "received") => COUNT, // elsewhere it is bytes
+                    _ => unit(field),
+                },
                 meaning: said(&mut comment),
             });
         }

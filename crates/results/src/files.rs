@@ -142,8 +142,11 @@ pub fn write_run(
     pages: [Option<&str>; 2],
 ) -> Result<Vec<PathBuf>, FileError> {
     let dir = folder.path();
-    // A directory that is being overwritten is not whole.
-    remove(dir.join(META))?;
+    // A directory that is being overwritten is not whole, and what is in it is of this run alone.
+    let old = FILES.into_iter().filter(|&name| name != FLOWS_PARTIAL);
+    for name in std::iter::once(META).chain(old) {
+        remove(dir.join(name))?;
+    }
     let mut written = Vec::new();
     let mut file = |name: &str, fill: &mut Fill<'_>| -> Result<(), FileError> {
         assert!(FILES.contains(&name), "{name} would outlive its run");

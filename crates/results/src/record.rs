@@ -38,6 +38,8 @@ pub struct RunRecord {
     /// Measurement window: messages count by their start time, `start <= t < end`. What lies
     /// before it is warm-up, what lies after it is drain.
     pub window: Range<Time>,
+    /// Bytes of each message, by number, that receivers accepted inside it; none where it is the whole run.
+    pub received_inside: Option<Vec<u64>>,
     /// When the last thing happened.
     pub end: Time,
     /// Packets delivered over links.

@@ -69,7 +69,7 @@ pub struct Summary {
     pub messages: Messages,
     /// Completion times and slowdowns: all sizes first, then by size.
     pub sizes: Vec<SizeBin>,
-    /// Bytes delivered per time, over all hosts.
+    /// Bytes that receivers accepted per time, over all hosts.
     pub goodput: Option<Goodput>,
     /// Jain's index over the mean rates of the counted messages.
     pub fairness: Option<f64>,
@@ -523,32 +523,19 @@ fn size_bins(counted: &[&FlowRow], end: Time) -> Vec<SizeBin> {
     bins
 }
 
-/// Bytes per time between the first start and the last end inside the window. A message that lies
-/// across an edge counts with the share of its life that is inside, as if its bytes came evenly.
+/// Bytes that receivers accepted per time, between the first start and the last end inside the window.
 pub(crate) fn goodput(run: &RunRecord, of: &dyn Fn(&FlowRow) -> bool) -> Option<Goodput> {
-    let ended = |flow: &FlowRow| flow.end.unwrap_or(run.end);
-    let started = || {
-        run.flows
-            .iter()
-            .filter(|flow| of(flow))
-            .filter_map(|flow| Some((flow, flow.start?)))
-    };
     let (first, last) = active(run)?;
     let (from, until) = (first.max(run.window.start), last.min(run.window.end));
     if until <= from {
         return None;
     }
-    let mut bytes = 0u128;
-    for (flow, start) in started() {
-        let end = ended(flow);
-        let inside = end.min(until).since(start.max(from));
-        bytes += match end.since(start) {
-            // Nothing but an empty message takes no time.
-            Span::ZERO => 0,
-            life => u128::from(flow.received) * u128::from(inside.0) / u128::from(life.0),
-        };
-    }
-    let bps = bytes * 8 * u128::from(PS_PER_SEC) / u128::from(until.since(from).0);
+    let inside = run.received_inside.as_ref();
+    let bytes = run.flows.iter().filter(|flow| of(flow)).map(|flow| {
+        let all = inside.map_or(flow.received, |all| all[flow.message as usize]);
+        u128::from(all)
+    });
+    let bps = bytes.sum::<u128>() * 8 * u128::from(PS_PER_SEC) / u128::from(until.since(from).0);
     Some(Goodput {
         bps: u64::try_from(bps).unwrap_or(u64::MAX),
         from_ps: from.0,

@@ -303,7 +303,7 @@ pub fn flows() -> Table<FlowRow> {
     t.add(
         "tag",
         Kind::Text,
-        "Its tag; empty where it has none.",
+        "Its tag; `untagged` where it has none.",
         |r, look| Cell::Text(look.names.tag(r)),
     );
     t.add("transport", Kind::Text, "Its transport.", |r, look| {
@@ -359,7 +359,7 @@ pub fn ports() -> Table<PortRow> {
     t.number(
         "queue_max",
         Kind::U64,
-        "Most bytes of data that waited at once; at a plain FIFO with what was left of the frame on the line.",
+        "Most bytes of data that waited at once, but for those in a background or legacy queue, which nothing bounds; at a plain FIFO with what was left of the frame on the line.",
         |r| r.queue_max,
     );
     t.number(
@@ -437,7 +437,12 @@ pub fn series() -> Table<PortSeriesRow> {
     let mut t = Table::<PortSeriesRow>(Vec::new());
     t.number("at_ps", Kind::Ps, "The moment.", |r| r.at.0);
     t.number("link", Kind::U32, "The port's link.", |r| r.link.into());
-    t.number("queue", Kind::U64, "Bytes of data that wait.", |r| r.queue);
+    t.number(
+        "queue",
+        Kind::U64,
+        "Bytes of data that wait, those in a background or legacy queue among them.",
+        |r| r.queue,
+    );
     t.number("credits", Kind::U32, "Credits that wait.", |r| {
         r.credits.into()
     });

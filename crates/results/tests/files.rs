@@ -346,6 +346,33 @@ fn nothing_of_an_older_run_stays_beside_the_files_of_this_one() {
 }
 
 #[test]
+fn a_run_that_cannot_be_written_to_its_end_leaves_nothing_of_an_older_one() {
+    let dir = common::directory("cut-short");
+    let run = common::mixed(5);
+    assert!(write(&dir, &run, &Meta::default()).contains(&"junit.xml".to_owned()));
+    // Where its ports would grow until they are whole.
+    fs::create_dir(dir.join(".ports.csv.draft")).unwrap();
+    let (folder, summary) = (claim(&dir), Summary::of(&run));
+    let failed = report::write_run(
+        &folder,
+        &run,
+        &summary,
+        &[],
+        &Meta::default(),
+        &EVERYTHING,
+        None,
+    );
+    assert!(failed.unwrap_err().path.ends_with("ports.csv"));
+    let left = fs::read_dir(&dir)
+        .unwrap()
+        .map(|file| file.unwrap().file_name());
+    let mut left: Vec<_> = left.map(|name| name.into_string().unwrap()).collect();
+    left.retain(|name| !name.starts_with('.'));
+    left.sort();
+    assert_eq!(left, ["flows.csv", "resolved.toml", "summary.json"]);
+}
+
+#[test]
 fn junit_counts_what_failed() {
     let run = common::cut_off(300);
     let summary = Summary::of(&run);

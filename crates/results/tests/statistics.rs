@@ -86,12 +86,14 @@ fn goodput_is_what_came_inside_the_window_over_its_length() {
     };
     // 1300 B in 4 ns.
     assert_eq!(of(&run), Some((2_600_000_000_000, 0, 4_000)));
-    // Half of the first, two thirds of the second: 700 B in 2 ns.
+    let mut inside = vec![0; run.flows.len()];
+    (inside[0], inside[1]) = (500, 200);
+    run.received_inside = Some(inside);
     run.window = Time(1_000)..Time(3_000);
     assert_eq!(of(&run), Some((2_800_000_000_000, 1_000, 3_000)));
-    // The last nanosecond has a third of the second alone, and the window goes on in vain.
+    // From the last nanosecond on the window goes on in vain.
     run.window = Time(3_000)..Time(9_000);
-    assert_eq!(of(&run), Some((800_000_000_000, 3_000, 4_000)));
+    assert_eq!(of(&run), Some((5_600_000_000_000, 3_000, 4_000)));
     for empty in [Time(4_000)..Time(9_000), Time(2_000)..Time(2_000)] {
         run.window = empty;
         assert_eq!(of(&run), None);

@@ -230,6 +230,8 @@ impl Scenario {
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
         let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
         let every = self.output.every;
+        let received = window(&self.run);
+        let received = (received != WHOLE).then_some(received);
         let probes = Probes {
             every: (every > Span::ZERO).then_some(every),
             links,
@@ -237,7 +239,10 @@ impl Scenario {
             window: counted,
             data_queues: self.output.data_queues && warnings::data_queues(&self).is_none(),
             memory: self.output.memory,
-            accepted: ends_early(&self.run) || traffic.messages.iter().any(is_timed),
+            accepted: received.is_some()
+                || ends_early(&self.run)
+                || traffic.messages.iter().any(is_timed),
+            received,
         };
         let legacy = Legacy::of(&self).expect("asked for every port");
         let title = match &self.title {
@@ -327,9 +332,7 @@ impl Assembled {
 
     /// Messages that start in here count.
     pub fn window(&self) -> Range<Time> {
-        let run = &self.scenario.run;
-        let start = Time(run.warmup.0);
-        start..run.window.map_or(Time::NEVER, |w| start.after(w))
+        window(&self.scenario.run)
     }
 
     /// Rate of the fastest host link.
@@ -541,6 +544,7 @@ impl Assembled {
             status,
             warnings,
             window: self.window(),
+            received_inside: self.received_inside(&outcome),
             end: self.end(&outcome),
             hops: outcome.hops,
             encap: self.encap,
@@ -729,6 +733,15 @@ impl Assembled {
         }
     }
 }
+
+/// The window in which messages count.
+fn window(run: &Run) -> Range<Time> {
+    let start = Time(run.warmup.0);
+    start..run.window.map_or(Time::NEVER, |w| start.after(w))
+}
+
+/// The window of a run that has none.
+const WHOLE: Range<Time> = Time::ZERO..Time::NEVER;
 
 /// Whether the scenario says when its run ends.
 fn ends_early(run: &Run) -> bool {

@@ -148,17 +148,35 @@ impl Assembled {
     /// Bytes that receivers accepted of each message. Of those that did not finish: what came over
     /// their connection and belongs to none that did, in sending order.
     pub(crate) fn received(&self, outcome: &Outcome) -> Vec<u64> {
-        let mut left = outcome.accepted.clone();
+        self.received_by(outcome, &outcome.accepted, Time::NEVER)
+    }
+
+    /// The same in the window that messages count in, where there is one.
+    pub(crate) fn received_inside(&self, outcome: &Outcome) -> Option<Vec<u64>> {
+        let (window, [before, until]) = (self.window(), outcome.edges.as_ref()?);
+        let before = self.received_by(outcome, before, window.start);
+        let until = self.received_by(outcome, until, window.end);
+        let inside = until.into_iter().zip(before);
+        Some(
+            inside
+                .map(|(until, before)| until.saturating_sub(before))
+                .collect(),
+        )
+    }
+
+    /// Bytes of each message that receivers had before `at`, when they had accepted so much.
+    fn received_by(&self, outcome: &Outcome, accepted: &Accepted, at: Time) -> Vec<u64> {
+        let mut left = accepted.clone();
         let mut received = vec![0; outcome.messages.len()];
         for finished in [true, false] {
             for (number, fate) in outcome.messages.iter().enumerate() {
-                if fate.end.is_some() != finished {
+                if fate.end.is_some_and(|end| end < at) != finished {
                     continue;
                 }
                 let message = &self.traffic.messages[number];
-                let at = (message.conn, self.traffic.receiver(message));
+                let of = (message.conn, self.traffic.receiver(message));
                 let mut none = 0;
-                let left = left.get_mut(&at).unwrap_or(&mut none);
+                let left = left.get_mut(&of).unwrap_or(&mut none);
                 received[number] = if finished {
                     fate.size
                 } else {

@@ -56,7 +56,10 @@ impl Scenario {
         let thresholds: BTreeMap<_, _> = self.thresholds.iter().cloned().collect();
         if !thresholds.is_empty() {
             let _ = writeln!(out, "\n[thresholds]");
+            let bare = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             for (key, text) in thresholds {
+                let quoted = toml::Value::String(key.clone()).to_string();
+                let key = if key.chars().all(bare) { key } else { quoted };
                 let _ = writeln!(out, "{key} = {}", toml::Value::String(text));
             }
         }

@@ -2,7 +2,7 @@
 //! packets are sprayed or have priorities.
 
 use model::Class;
-use results::{RunRecord, Status};
+use results::{FlowRow, RunRecord, Status};
 use scenario::Alone;
 
 /// Fabrics with one way and with many, at rates of their own.
@@ -259,5 +259,42 @@ fn no_timer_takes_the_wait_of_its_own_host_for_a_loss() {
             (record.status, record.totals.timeouts),
             (Status::Complete, 0)
         );
+    }
+}
+
+/// How long the longest message took, in microseconds.
+fn longest(record: &RunRecord) -> f64 {
+    let took = |flow: &FlowRow| flow.end.unwrap().since(flow.start.unwrap()).0;
+    record.flows.iter().map(took).max().unwrap() as f64 / 1e6
+}
+
+#[test]
+fn a_request_that_is_lost_with_its_frame_on_a_lasting_connection_costs_a_round_trip() {
+    for kind in ["aeolus", "ssp", "gaps"] {
+        for (lost, most) in [(1, 10.0), (2, 10.0), (3, 1_010.0)] {
+            let text = format!(
+                "[topology]\nkind = \"star\"\nhosts = 2\n[workload]\nkind = \"incast-rr\"\nsenders = 1\nsize = \"200B\"\n\
+                 rounds = 20\ngap = \"200us\"\n[transport]\nkind = \"expresspass+{kind}\"\n\
+                 [[faults]]\nkind = \"loss\"\nlink = \"h0 -> tor0\"\nchance = 1.0\nfrom = \"500us\"\nmost = {lost}\n"
+            );
+            let took = longest(&run(&text, 1));
+            assert!(took < most, "{kind}, {lost} lost: {took} us");
+        }
+    }
+}
+
+#[test]
+fn lost_words_do_not_make_what_ndp_has_on_its_way_smaller_for_good() {
+    for seed in 1..=3 {
+        let took = ["ndp", "ndp+aeolus", "ndp+gaps"].map(|kind| {
+            let text = format!(
+                "[topology]\nkind = \"star\"\nhosts = 2\n[workload]\nkind = \"incast\"\nsenders = 1\nsize = \"20MB\"\n\
+                 [transport]\nkind = \"{kind}\"\n[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 0.01\n\
+                 [[faults]]\nkind = \"loss\"\nlink = \"h0 -> tor0\"\nchance = 0.01\n"
+            );
+            longest(&run(&text, seed))
+        });
+        let [ndp, others @ ..] = took;
+        assert!(others.iter().all(|&other| other < 1.5 * ndp), "{took:?}");
     }
 }

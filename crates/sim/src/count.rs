@@ -4,41 +4,69 @@ use crate::node::{Kind, Node};
 use crate::outcome;
 use crate::promised::OnLinks;
 use crate::tally::Tally;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{Span, Time};
 
-/// What ports counted in a window of time. It looks twice: before the window's first moment, and before
-/// the first one after it.
+/// What ports counted in a window of time, and what receivers had accepted when another began and ended. It looks before the
+/// first moment of each window, and before the first one after it.
 #[derive(Default)]
 pub(crate) struct Window {
     /// The last moments before each look that is still to come, the next one last.
-    looks: Vec<Time>,
+    looks: Vec<(Time, Look)>,
     before: Tally,
     within: Tally,
+    accepted: Vec<Accepted>,
+}
+
+/// Bytes, by connection and receiving host.
+pub(crate) type Accepted = BTreeMap<(u32, u32), u64>;
+
+/// What a look is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Look {
+    /// The window of ports begins, or ends.
+    Begin,
+    End,
+    /// That of receivers does.
+    Receivers,
 }
 
 impl Window {
-    /// Of `range`, where there is one; its end is not among it.
-    pub(crate) fn new(range: Option<&Range<Time>>, links: usize) -> Self {
-        let Some(range) = range else {
-            return Self::default();
-        };
+    /// Of `ports` and of `receivers`, where there are such; their ends are not among them.
+    pub(crate) fn new(
+        ports: Option<&Range<Time>>,
+        receivers: Option<&Range<Time>>,
+        links: usize,
+    ) -> Self {
         let last = |end: Time| Time(end.0.saturating_sub(1));
-        let mut looks = vec![last(range.end)];
-        if range.start > Time::ZERO {
-            looks.push(last(range.start));
+        let mut looks = Vec::new();
+        if let Some(range) = ports {
+            looks.push((last(range.end), Look::End));
+            if range.start > Time::ZERO {
+                looks.push((last(range.start), Look::Begin));
+            }
         }
+        let edges = receivers.map(|range| [range.start, range.end]);
+        looks.extend(
+            edges
+                .into_iter()
+                .flatten()
+                .map(|at| (last(at), Look::Receivers)),
+        );
+        looks.sort_unstable_by_key(|&look| Reverse(look));
         Self {
             looks,
-            before: Tally::new(links),
-            within: Tally::default(),
+            before: ports.map(|_| Tally::new(links)).unwrap_or_default(),
+            ..Self::default()
         }
     }
 
     /// The moment after whose events it looks next; never, when it has seen all.
     #[inline]
     pub(crate) fn next(&self) -> Time {
-        self.looks.last().copied().unwrap_or(Time::NEVER)
+        self.looks.last().map_or(Time::NEVER, |&(at, _)| at)
     }
 
     /// Looks, when all that happens up to [`Window::next`] has happened. `nodes` yields every node.
@@ -57,7 +85,12 @@ impl Window {
         links: &dyn OnLinks,
         end: Time,
     ) {
-        let Some(at) = self.looks.pop() else { return };
+        let Some((at, what)) = self.looks.pop() else {
+            return;
+        };
+        if what == Look::Receivers {
+            return self.accepted.push(accepted(nodes));
+        }
         let seen = outcome::Seen {
             end: at.after(Span(1)).min(end),
             links,
@@ -65,15 +98,15 @@ impl Window {
         let mut now = Tally::new(self.before.len());
         for node in nodes {
             outcome::count(node, &mut now, &seen);
-            if !self.looks.is_empty() {
+            if what == Look::Begin {
                 forget_peaks(node, at);
             }
         }
-        if self.looks.is_empty() {
+        if what == Look::Begin {
+            self.before = now;
+        } else {
             now.change(|link, port| *port = port.since(&self.before[link]));
             self.within = now;
-        } else {
-            self.before = now;
         }
     }
 
@@ -84,9 +117,9 @@ impl Window {
         }
     }
 
-    /// The window's counters; none where there is no window. Puts the greatest queues of the whole run
-    /// into `whole`, which has only those since the window began.
-    pub(crate) fn close(self, whole: &mut Tally) -> Tally {
+    /// The window's counters, none where there is no window; and what receivers had accepted when theirs began and when it
+    /// ended. Puts the greatest queues of the whole run into `whole`, which has only those since the window began.
+    pub(crate) fn close(self, whole: &mut Tally) -> (Tally, Option<[Accepted; 2]>) {
         if !self.before.is_empty() {
             whole.change(|link, port| {
                 let before = &self.before[link];
@@ -94,8 +127,17 @@ impl Window {
                 port.credits_max = port.credits_max.max(before.credits_max);
             });
         }
-        self.within
+        (self.within, self.accepted.try_into().ok())
     }
+}
+
+/// What receivers have accepted so far.
+fn accepted<'n>(nodes: impl Iterator<Item = &'n mut Node>) -> Accepted {
+    let hosts = nodes.filter_map(|node| match &node.kind {
+        Kind::Host(host) => Some(host),
+        Kind::Switch(_) => None,
+    });
+    hosts.flat_map(|host| host.accepted()).collect()
 }
 
 /// From here on, the largest queue is that of what waits now and comes later.

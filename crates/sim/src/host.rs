@@ -401,6 +401,12 @@ impl Host {
         self.call(now, book, log, |endpoint, cx| endpoint.on_gates(cx));
     }
 
+    /// Bytes accepted so far, by connection and this host; none where nobody counts them.
+    pub(crate) fn accepted(&self) -> impl Iterator<Item = ((u32, u32), u64)> {
+        let all = self.accepted.iter().flatten();
+        all.map(|(&conn, &bytes)| ((conn, self.id), bytes))
+    }
+
     /// Pauses of flows that it did not heed because it knew too many others.
     pub(crate) fn ignored(&self) -> u64 {
         self.gates.ignored()

@@ -183,8 +183,7 @@ pub(crate) fn close(
                     ledgers[class].sent += counters.packets[class] + counters.dropped[class];
                     ledgers[class].received += host.received()[class];
                 }
-                let of_host = host.accepted.iter().flatten();
-                accepted.extend(of_host.map(|(&conn, &bytes)| ((conn, host.id), bytes)));
+                accepted.extend(host.accepted());
             }
             Kind::Switch(node) => {
                 node.switch.check();
@@ -227,7 +226,7 @@ pub(crate) fn close(
     }
     held.sort_unstable();
     let refused = list_refused(&mut stuck, world, logs);
-    let counted = window.close(&mut tally);
+    let (counted, edges) = window.close(&mut tally);
     let (mut dropped, mut lost, mut copied) =
         <(ByClass<u64>, ByClass<u64>, ByClass<u64>)>::default();
     for port in tally.each().filter_map(|(_, counters)| counters) {
@@ -269,6 +268,7 @@ pub(crate) fn close(
         counts: control,
         memory,
         accepted,
+        edges,
     }
 }
 

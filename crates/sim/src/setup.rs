@@ -103,6 +103,8 @@ pub struct Probes {
     pub window: Option<Range<Time>>,
     /// Also count the bytes that receivers accept, sampled or not.
     pub accepted: bool,
+    /// Of these, also note how many there were before the first of these moments, and before the second.
+    pub received: Option<Range<Time>>,
     /// Also find the largest queue of data at each port, without control packets.
     pub data_queues: bool,
     /// Also find the most that the memory of each switch with a flow control holds, by port, priority and queue.
@@ -395,6 +397,8 @@ pub struct Outcome {
     pub memory: Vec<(NodeId, Peak)>,
     /// Bytes accepted, by connection and receiving host, where somebody counted them.
     pub accepted: BTreeMap<(u32, u32), u64>,
+    /// The same before each of [`Probes::received`].
+    pub edges: Option<[BTreeMap<(u32, u32), u64>; 2]>,
 }
 
 /// Stuck flows that are named; the rest is counted.

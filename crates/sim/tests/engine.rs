@@ -477,6 +477,7 @@ fn probes_and_completions_are_the_same_on_any_number_of_threads_and_change_nothi
             links: Vec::new(),
             flows: true,
             accepted: false,
+            received: None,
             data_queues: false,
             memory: false,
             window: Some(Time(7_000_001)..Time(31_000_000)),

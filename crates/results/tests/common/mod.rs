@@ -73,6 +73,7 @@ pub fn record(scenario: &str, title: &str, hosts: u32) -> RunRecord {
         status: Status::Complete,
         warnings: Vec::new(),
         window: Time::ZERO..Time::NEVER,
+        received_inside: None,
         end: Time::ZERO,
         hops: 0,
         encap: Encap::PAPER,

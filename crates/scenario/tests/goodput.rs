@@ -1,0 +1,43 @@
+//! Goodput counts bytes when they come.
+
+use model::Class;
+use results::{PortRow, RunRecord, Summary};
+use scenario::{Alone, Scenario, load_text};
+
+fn run(sets: &[&str]) -> RunRecord {
+    let text = "[topology]\nkind = \"star\"\nhosts = 4\n\
+                [[workload]]\nkind = \"incast\"\nsenders = 1\nsize = \"10MB\"\ntag = \"long\"\n\
+                [[workload]]\nkind = \"incast\"\nsenders = 2\nsize = \"1MB\"\nstart = \"400us\"\n\
+                [run]\nwarmup = \"400us\"\nwindow = \"100us\"\n[output]\nwindow = [\"400us\", \"500us\"]\n";
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let run = load_text("t.toml", text, &sets).and_then(Scenario::assemble);
+    let run = run.unwrap_or_else(|e| panic!("{e}"));
+    run.run(1, "", &mut Alone).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Payload that the line to the receiver carried in the window, in bits per second.
+fn carried(record: &RunRecord) -> f64 {
+    let counted = record.counted.as_ref().expect("asked for");
+    let of_data = |port: &PortRow| {
+        port.bytes[Class::Scheduled] + port.bytes[Class::Unscheduled] + port.bytes[Class::Plain]
+    };
+    let busiest = counted.ports.iter().map(of_data);
+    let frames = busiest.max().expect("there are ports") as f64;
+    let encap = record.encap;
+    frames * f64::from(encap.payload_max) / f64::from(encap.payload_max + encap.overhead) * 8.0
+        / 100e-6
+}
+
+#[test]
+fn messages_that_wait_for_others_inside_a_window_count_with_what_came_in_it() {
+    for kind in ["homa", "dctcp", "sird"] {
+        let record = run(&[&format!("transport.kind={kind}"), "run.drain=2ms"]);
+        let summary = Summary::of(&record);
+        let goodput = summary.goodput.expect("something came").bps as f64;
+        let line = carried(&record);
+        assert!(
+            (goodput / line - 1.0).abs() < 0.02,
+            "{kind}: {goodput} of {line}"
+        );
+    }
+}
