@@ -160,3 +160,9 @@ def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., obj
         function("incast", **{wrong: "dctcp"})
     with pytest.raises(TypeError, match="no keyword 'xyzzy'; there are "):
         function("incast", xyzzy=1)
+
+
+@pytest.mark.parametrize("key", ["seed", "run.seed"])
+def test_seeds_are_no_setting_that_varies(key: str) -> None:
+    with pytest.raises(ValueError, match="write seeds=3"):
+        tg.compare(SMALL, vary={key: [1, 2, 3]})

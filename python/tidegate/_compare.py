@@ -236,9 +236,18 @@ def compare(
 
     Raises:
         RunError: A run is impossible or broke.
+        ValueError: `vary` has the seed.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario(scenario)
+    lists = {"transport.kind": transports} if transports else {}
+    lists |= {KEYS.get(key, key): values for key, values in (vary or {}).items()}
+    if KEYS["seed"] in lists:
+        message = (
+            "vary has the seed, and every combination runs with the same seeds: write seeds=3 for"
+            f" three of them, and set={{{KEYS['seed']!r}: 1}} for the first"
+        )
+        raise ValueError(message)
     name, text = source(scenario.start)
     if text is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -246,8 +255,6 @@ def compare(
         file.write_text(text, "utf-8")
         name = str(file)
     words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
-    lists = {"transport.kind": transports} if transports else {}
-    lists |= {KEYS.get(key, key): values for key, values in (vary or {}).items()}
     values = {key: toml(value) for key, value in {**scenario.sets, **(set or {})}.items()}
     values |= {key: toml(list(several)) for key, several in lists.items()}
     for key, value in values.items():

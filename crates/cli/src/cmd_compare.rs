@@ -320,6 +320,15 @@ fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>,
             None => format!("--case {unknown}: cases are {}", listed.join(", ")),
         });
     }
+    let seeded = |case: &&scenario::Case| case.sets.iter().any(|s| sweep::sets_key(s, sweep::SEED));
+    if let Some(case) = all().find(seeded) {
+        let told = sweep::SEEDS_TOLD;
+        return Err(format!(
+            "the case {} of [[compare]] sets {}: {told}",
+            case.name,
+            sweep::SEED
+        ));
+    }
     let key = |set: &String| set.split_once('=').map(|(key, _)| key.trim().to_owned());
     let said: Vec<_> = sets.iter().filter_map(key).collect();
     for cases in file.cases.iter().filter(|_| !said.is_empty()) {
