@@ -20,7 +20,8 @@ pub struct Axis {
 /// Every `--set` as an axis, in their order.
 ///
 /// # Errors
-/// What is no key with a value, a range that does not step, or seeds, which `--seeds` names.
+/// What is no key with a value, a range that does not step, seeds, which `--seeds` names, or a list of values for a key
+/// that is set twice.
 pub fn axes(sets: &[String]) -> Result<Vec<Axis>, String> {
     let axis = |set: &String| {
         let (key, value) = set.split_once('=').ok_or_else(|| {
@@ -40,6 +41,18 @@ pub fn axes(sets: &[String]) -> Result<Vec<Axis>, String> {
     for (axis, set) in axes.iter().zip(sets).filter(|(axis, _)| axis.varies) {
         if axis.keys().contains(&path(SEED)) {
             return Err(format!("--set {set}: {SEEDS_TOLD}"));
+        }
+    }
+    for (i, axis) in axes.iter().enumerate() {
+        for (other, again) in axes.iter().zip(sets).skip(i + 1) {
+            let Some(key) = axis.lost_to(other) else {
+                continue;
+            };
+            return Err(format!(
+                "--set {} and --set {again} both set {key}, and rows would name values that did not run; \
+                 leave one of them out",
+                sets[i]
+            ));
         }
     }
     Ok(axes)
@@ -77,7 +90,9 @@ fn path(key: &str) -> Vec<String> {
     let parts = key
         .split('.')
         .map(|part| part.trim().trim_matches('"').to_owned());
-    parts.filter(|part| part.parse::<usize>() != Ok(0)).collect()
+    parts
+        .filter(|part| part.parse::<usize>() != Ok(0))
+        .collect()
 }
 
 impl Axis {
@@ -85,6 +100,20 @@ impl Axis {
     fn keys(&self) -> BTreeSet<Vec<String>> {
         let sets = self.values.iter().flat_map(|(_, sets)| sets);
         sets.flat_map(|set| keys_of(set)).collect()
+    }
+
+    /// A key that this one and a later one set, one of them with several values; a later value of a whole table
+    /// replaces what was set in it.
+    fn lost_to(&self, later: &Self) -> Option<String> {
+        if !self.varies && !later.varies {
+            return None; // the last value holds, and no row names another
+        }
+        let later = later.keys();
+        let lost = |key: &Vec<String>| {
+            let inside = self.varies && later.iter().any(|outer| key.starts_with(outer));
+            inside || later.contains(key)
+        };
+        self.keys().into_iter().find(lost).map(|key| key.join("."))
     }
 }
 
@@ -388,6 +417,30 @@ mod tests {
             );
         }
         assert!(axes(&["run.seed=5".to_owned()]).is_ok());
+    }
+
+    #[test]
+    fn a_key_with_several_values_is_set_once() {
+        let list = "workload.load=[0.2,0.4]";
+        for again in [
+            "workload.load=0.6",
+            "workload.load=[0.4,0.6]",
+            "workload.0.load=0.6",
+            "\"workload\".load=0.6",
+            "workload={kind=\"random\", load=0.6}",
+            "workload=[[{load=0.6}]]",
+        ] {
+            let error = axes(&[list.to_owned(), again.into()]).unwrap_err();
+            assert!(error.contains("both set workload.load,"), "{error}");
+        }
+        let fine = |sets: [&str; 2]| axes(&sets.map(str::to_owned)).is_ok();
+        assert!(fine([list, "workload.sizes=web-search"]));
+        assert!(fine([list, "workload={messages=50}"]));
+        assert!(fine([
+            "faults=[[{kind=\"loss\"}]]",
+            "faults.0.share=[0.1,0.2]"
+        ]));
+        assert!(fine(["run.until=1ms", "run.until=2ms"]));
     }
 
     #[test]
