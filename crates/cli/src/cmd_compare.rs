@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use experiments::sweep::{self, Axis, Point};
 use results::{ClaimError, Output, RunFolder, Summary, Verdict};
 use scenario::{Errors, Scenario};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -74,10 +74,20 @@ pub(crate) struct Ended {
     runs: Vec<Done>,
     /// Runs that an interruption cut short or kept from beginning.
     unfinished: usize,
+    /// What a search found, a row per combination.
+    found: Option<Vec<Value>>,
     code: i32,
 }
 
 impl Ended {
+    /// Takes in the best runs of a search that found this.
+    pub(crate) fn of_search(found: Vec<Value>) -> Self {
+        Self {
+            found: Some(found),
+            ..Self::default()
+        }
+    }
+
     /// Takes a run in, and says what is wrong with it.
     pub(crate) fn add(&mut self, outcome: Outcome, screen: &Screen) {
         let code = match outcome {
@@ -109,6 +119,9 @@ impl Ended {
             screen.warn(&format!("{text}: {}", go_on(args, global)));
         }
         if self.runs.is_empty() {
+            if global.json && self.found.is_some() {
+                self.print(None, screen);
+            }
             return self.code;
         }
         let summaries: Vec<Summary> = self.runs.iter().map(|run| run.summary.clone()).collect();
@@ -124,11 +137,7 @@ impl Ended {
             None
         });
         match report.map(|file| file.display().to_string()) {
-            file if global.json => {
-                let runs: Vec<_> = self.runs.iter().map(Done::document).collect();
-                let document = json!({ "runs": runs, "report": file, "exit_code": self.code });
-                screen.print(&format!("{document:#}\n"));
-            }
+            file if global.json => self.print(file.as_deref(), screen),
             Some(file) => screen.say(&format!(" report: {file}\n")),
             None if args.shard.is_some() => {
                 screen
@@ -137,6 +146,16 @@ impl Ended {
             None => {}
         }
         self.code
+    }
+
+    /// The runs as a document, with the page that shows them.
+    fn print(&self, report: Option<&str>, screen: &Screen) {
+        let runs: Vec<_> = self.runs.iter().map(Done::document).collect();
+        let mut document = json!({ "runs": runs, "report": report, "exit_code": self.code });
+        if let Some(found) = &self.found {
+            document["loads"] = json!(found);
+        }
+        screen.print(&format!("{document:#}\n"));
     }
 
     /// How many thresholds held, and which did not.
