@@ -399,3 +399,31 @@ fn a_folder_that_cannot_be_written_is_said_before_anything_runs() {
         "{err}"
     );
 }
+
+#[test]
+fn a_report_names_what_runs_of_one_row_differ_in_besides_their_seeds() {
+    let folder = Folder::new("mixed");
+    let file = folder.write("small.toml", SMALL);
+    let run = |out: &str, seed: &str, set: &str| {
+        let args = [
+            "run", &file, "--quiet", "--seed", seed, "--set", set, "--out", out,
+        ];
+        assert_eq!(tidegate(&folder.0, &args).status.code(), Some(0));
+    };
+    run("a", "1", "workload.size=20KB");
+    run("b", "2", "workload.size=20KB");
+    run("c", "2", "workload.size=40KB");
+    run("d", "2", "transport.kind=dctcp");
+    let warned = |dirs: &[&str]| {
+        let output = tidegate(&folder.0, &[&["report"][..], dirs].concat());
+        assert_eq!(output.status.code(), Some(0));
+        text(&output.stderr)
+    };
+    assert_eq!(warned(&["a", "b"]), "");
+    assert_eq!(warned(&["a", "d"]), "");
+    let said = warned(&["a", "c"]);
+    assert!(
+        said.contains("a and c differ in workload.size, \"20KB\" and \"40KB\""),
+        "{said}"
+    );
+}
