@@ -427,3 +427,44 @@ fn a_report_names_what_runs_of_one_row_differ_in_besides_their_seeds() {
         "{said}"
     );
 }
+
+#[test]
+fn a_run_that_cannot_be_looked_into_says_what_changed() {
+    let folder = Folder::new("changed");
+    let trace = "[workload]\nkind = \"trace\"\npath = \"list.csv\"\n";
+    let star = "[topology]\nkind = \"star\"\nhosts = 4\n";
+    let file = folder.write("list.toml", &format!("{star}{trace}"));
+    folder.write("list.csv", "0,1,10KB,0us\n");
+    let ran = tidegate(&folder.0, &["run", &file, "--quiet", "--out", "o"]);
+    assert_eq!(ran.status.code(), Some(0));
+    let why = || {
+        let output = tidegate(&folder.0, &["why", "o"]);
+        (output.status.code(), text(&output.stderr))
+    };
+    let summary = std::fs::read_to_string(folder.path("o/summary.json")).unwrap();
+    let edit = |from: &str, to: &str| {
+        let changed = summary.replacen(from, to, 1);
+        assert_ne!(changed, summary);
+        folder.write("o/summary.json", &changed);
+    };
+    edit("\"fingerprint\": \"", "\"fingerprint\": \"f");
+    let (code, said) = why();
+    assert!(
+        code == Some(3) && said.contains("another version of the program"),
+        "{said}"
+    );
+    edit("\"status\": \"complete\"", "\"status\": \"interrupted\"");
+    let (code, said) = why();
+    assert!(
+        code == Some(2) && said.contains("the run in o was interrupted"),
+        "{said}"
+    );
+    folder.write("o/summary.json", &summary);
+    assert_eq!(why().0, Some(0));
+    folder.write("list.csv", "0,1,20KB,0us\n");
+    let (code, said) = why();
+    assert!(
+        code == Some(2) && said.contains("a file that this names, has changed since"),
+        "{said}"
+    );
+}
