@@ -53,11 +53,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         Err(refusal) => return refusal.show(screen),
     };
     if global.dry_run {
-        let lines: Vec<_> = jobs
-            .iter()
-            .map(|j| format!("{}  # {}\n", j.command, j.dir.display()))
-            .collect();
-        screen.say(&lines.concat());
+        would_run(&jobs, global, screen);
         return exit::OK;
     }
     let outcomes = run_all(&jobs, args, global, screen);
@@ -66,6 +62,20 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         ended.add(outcome, screen);
     }
     ended.show(args, global, screen)
+}
+
+/// What a dry run says: the command of each run, and its folder.
+fn would_run(jobs: &[Job], global: &Global, screen: &Screen) {
+    if global.json {
+        let run = |job: &Job| json!({ "command": job.command, "dir": job.dir });
+        let document = json!({ "would_run": jobs.iter().map(run).collect::<Vec<_>>() });
+        screen.print(&format!("{document:#}\n"));
+        return;
+    }
+    let lines = jobs
+        .iter()
+        .map(|job| format!("{}  # {}\n", job.command, job.dir.display()));
+    screen.say(&lines.collect::<String>());
 }
 
 /// Runs that are over, in order, and the exit code of them all.

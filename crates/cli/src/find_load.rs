@@ -154,11 +154,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
             Err(refusal) => return refusal.show(screen),
         };
         if global.dry_run {
-            screen.say(&format!(
-                " would begin with {} runs at load 0.50 and halve {} times\n",
-                jobs.len(),
-                TOP.ilog2()
-            ));
+            would_search(jobs.len(), global, screen);
             return exit::OK;
         }
         let outcomes = run_all(&jobs, args, global, screen);
@@ -186,4 +182,17 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         screen.say(&lines);
     }
     code
+}
+
+/// What a dry run says.
+fn would_search(runs: usize, global: &Global, screen: &Screen) {
+    let halvings = TOP.ilog2();
+    if global.json {
+        let document = json!({ "would_begin_with": runs, "at_load": 0.5, "halvings": halvings });
+        screen.print(&format!("{document:#}\n"));
+    } else {
+        screen.say(&format!(
+            " would begin with {runs} runs at load 0.50 and halve {halvings} times\n"
+        ));
+    }
 }

@@ -468,3 +468,19 @@ fn a_run_that_cannot_be_looked_into_says_what_changed() {
         "{said}"
     );
 }
+
+#[test]
+fn a_dry_run_with_json_prints_one_document() {
+    let folder = Folder::new("dry-json");
+    let load = "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"random\"\nsizes = \"web-server\"\nmessages = 20\n";
+    folder.write("load.toml", load);
+    for args in [
+        &["run", "load.toml"][..],
+        &["compare", "load.toml", "--seeds", "2"],
+        &["compare", "load.toml", "--find-max-load"],
+    ] {
+        let output = tidegate(&folder.0, &[args, &["--dry-run", "--json"]].concat());
+        let document: Result<serde_json::Value, _> = serde_json::from_slice(&output.stdout);
+        assert!(document.is_ok(), "{args:?}: {}", text(&output.stdout));
+    }
+}

@@ -137,3 +137,11 @@ fn seeds_are_named_by_their_options_and_no_setting_of_a_comparison() {
     let said = text(&tidegate(&folder.0, &one).stdout);
     assert!(said.contains("--seed 5"), "{said}");
 }
+
+#[test]
+fn a_new_file_has_no_name_that_is_read_as_json() {
+    let folder = Folder::new("new-json");
+    let said = refused(&folder, &["new", "j.json"]);
+    assert!(said.contains("name it j.toml"), "{said}");
+    assert!(!folder.path("j.json").exists());
+}
