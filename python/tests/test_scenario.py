@@ -166,3 +166,17 @@ def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., obj
 def test_seeds_are_no_setting_that_varies(key: str) -> None:
     with pytest.raises(ValueError, match="write seeds=3"):
         tg.compare(SMALL, vary={key: [1, 2, 3]})
+
+
+def test_a_list_that_is_set_is_one_value_of_all_runs(tmp_path: Path) -> None:
+    faults = [
+        {"kind": "loss", "link": "* -> *", "chance": 0.001},
+        {"kind": "duplicate", "link": "* -> *", "chance": 0.001},
+    ]
+    kinds = ["expresspass", "dctcp"]
+    told = tg.compare(SMALL, transports=kinds, set={"faults": faults}, out=tmp_path)
+    described = tg.scenario(SMALL, set={"faults": faults})
+    kept = tg.compare(described, transports=kinds, out=tmp_path)
+    for compared in (told, kept):
+        assert [run["transport"] for run in compared.summaries] == kinds
+        assert "faults" not in compared.rows()[0]

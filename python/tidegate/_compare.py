@@ -208,6 +208,15 @@ def _settings(run: dict[str, Any]) -> dict[str, str]:
     return {key: value for key, value in run["settings"] if key != "transport.kind"}
 
 
+def _one(value: object) -> str:
+    """Write a value for all runs: of a list `--set` would take one item per run.
+
+    >>> _one([1, 2]), _one("a")
+    ('[[1, 2]]', '"a"')
+    """
+    return toml([value] if isinstance(value, list | tuple) else value)
+
+
 @suggesting
 def compare(
     scenario: Start | Scenario,
@@ -226,7 +235,7 @@ def compare(
             `scenario` describes. A dictionary is written to `out` first.
         transports: The transports; without any, the scenario's own.
         seeds: Seeds of every combination; from 5 on the report has bootstrap intervals.
-        set: Values for all runs, by dotted path.
+        set: Values for all runs, by dotted path; a list is one value.
         vary: Values to try, by dotted path or by a keyword of `scenario`: `{"load": [0.4, 0.6]}`.
         out: The folder for the runs and the report.
         jobs: Runs side by side, instead of one per core.
@@ -255,7 +264,7 @@ def compare(
         file.write_text(text, "utf-8")
         name = str(file)
     words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
-    values = {key: toml(value) for key, value in {**scenario.sets, **(set or {})}.items()}
+    values = {key: _one(value) for key, value in {**scenario.sets, **(set or {})}.items()}
     values |= {key: toml(list(several)) for key, several in lists.items()}
     for key, value in values.items():
         words += ["--set", f"{key}={value}"]
