@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from math import prod
@@ -12,12 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidegate import _core, _html
 from tidegate._run import Result, groups, program, quantile
-from tidegate._scenario import KEYS, RunError, Scenario, Start, source, suggesting, toml
+from tidegate._scenario import (
+    KEYS,
+    RunError,
+    Scenario,
+    Start,
+    anchored,
+    document,
+    suggesting,
+    toml,
+)
 from tidegate.plot import ComparisonPlots
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 _THRESHOLD = 1
 
@@ -208,6 +219,16 @@ def _settings(run: dict[str, Any]) -> dict[str, str]:
     return {key: value for key, value in run["settings"] if key != "transport.kind"}
 
 
+def _written(tables: Mapping[str, object], out: Path) -> Path:
+    """Write a dictionary below `out`, in a folder of its own, so that equal ones are one file."""
+    text = document(anchored(tables))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    file = out / ".tidegate" / digest / "scenario.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    return file
+
+
 def _one(value: object) -> str:
     """Write a value for all runs: of a list `--set` would take one item per run.
 
@@ -232,7 +253,8 @@ def compare(
 
     Args:
         scenario: A path, a name such as "incast", a dictionary of a scenario's tables, or what
-            `scenario` describes. A dictionary is written to `out` first.
+            `scenario` describes. A dictionary is written to a folder in `out` first; files that it
+            names are read from the present folder, as in `run`.
         transports: The transports; without any, the scenario's own.
         seeds: Seeds of every combination; from 5 on the report has bootstrap intervals.
         set: Values for all runs, by dotted path; a list is one value.
@@ -257,12 +279,8 @@ def compare(
             f" three of them, and set={{{KEYS['seed']!r}: 1}} for the first"
         )
         raise ValueError(message)
-    name, text = source(scenario.start)
-    if text is not None:
-        Path(out).mkdir(parents=True, exist_ok=True)
-        file = Path(out) / f"{name}.toml"
-        file.write_text(text, "utf-8")
-        name = str(file)
+    start = scenario.start
+    name = str(_written(start, Path(out))) if isinstance(start, Mapping) else os.fspath(start)
     words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
     values = {key: _one(value) for key, value in {**scenario.sets, **(set or {})}.items()}
     values |= {key: toml(list(several)) for key, several in lists.items()}
