@@ -113,7 +113,7 @@ def test_a_dictionary_runs_like_the_file_that_it_is(tmp_path: Path) -> None:
     compared = tg.compare(described, seeds=2, out=tmp_path / "out")
     assert compared.summaries[0]["fingerprint"] == result.fingerprint
     # The command of the report finds the file again.
-    assert (tmp_path / "out" / "scenario.toml").is_file()
+    assert list((tmp_path / "out").glob(".tidegate/*/scenario.toml"))
 
 
 def test_a_path_may_be_a_path(tmp_path: Path) -> None:
@@ -160,3 +160,47 @@ def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., obj
         function("incast", **{wrong: "dctcp"})
     with pytest.raises(TypeError, match="no keyword 'xyzzy'; there are "):
         function("incast", xyzzy=1)
+
+
+@pytest.mark.parametrize("key", ["seed", "run.seed"])
+def test_seeds_are_no_setting_that_varies(key: str) -> None:
+    with pytest.raises(ValueError, match="write seeds=3"):
+        tg.compare(SMALL, vary={key: [1, 2, 3]})
+
+
+def test_a_list_that_is_set_is_one_value_of_all_runs(tmp_path: Path) -> None:
+    faults = [
+        {"kind": "loss", "link": "* -> *", "chance": 0.001},
+        {"kind": "duplicate", "link": "* -> *", "chance": 0.001},
+    ]
+    kinds = ["expresspass", "dctcp"]
+    told = tg.compare(SMALL, transports=kinds, set={"faults": faults}, out=tmp_path)
+    described = tg.scenario(SMALL, set={"faults": faults})
+    kept = tg.compare(described, transports=kinds, out=tmp_path)
+    for compared in (told, kept):
+        assert [run["transport"] for run in compared.summaries] == kinds
+        assert "faults" not in compared.rows()[0]
+
+
+def test_a_dictionary_reads_the_same_files_in_a_comparison_as_in_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("list.csv").write_text("0,1,10KB,0us\n", "utf-8")
+    Path("cdf.txt").write_text("1000 0\n2000 100\n", "utf-8")
+    Path("web-server").write_text("no distribution", "utf-8")
+    Path("scenario.toml").write_text("# mine\n", "utf-8")
+    star = {"kind": "star", "hosts": 4}
+    traffic: list[dict[str, object]] = [
+        {"kind": "trace", "path": "list.csv"},
+        {"kind": "random", "sizes": "cdf.txt", "messages": 5, "load": 0.2},
+        {"kind": "random", "sizes": "web-server", "messages": 5, "load": 0.2},
+    ]
+    tables = {"topology": star, "workload": traffic}
+    ran = tg.run(tables)
+    for out in ("res", "."):
+        compared = tg.compare(tables, out=out)
+        assert [run["fingerprint"] for run in compared.summaries] == [ran.fingerprint]
+        again = tg.compare(tables, out=out)
+        assert again.results[0].path == compared.results[0].path
+    assert Path("scenario.toml").read_text("utf-8") == "# mine\n"

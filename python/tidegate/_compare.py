@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from math import prod
@@ -12,12 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidegate import _core, _html
 from tidegate._run import Result, groups, program, quantile
-from tidegate._scenario import KEYS, RunError, Scenario, Start, source, suggesting, toml
+from tidegate._scenario import (
+    KEYS,
+    RunError,
+    Scenario,
+    Start,
+    anchored,
+    document,
+    suggesting,
+    toml,
+)
 from tidegate.plot import ComparisonPlots
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 _THRESHOLD = 1
 
@@ -208,6 +219,25 @@ def _settings(run: dict[str, Any]) -> dict[str, str]:
     return {key: value for key, value in run["settings"] if key != "transport.kind"}
 
 
+def _written(tables: Mapping[str, object], out: Path) -> Path:
+    """Write a dictionary below `out`, in a folder of its own, so that equal ones are one file."""
+    text = document(anchored(tables))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    file = out / ".tidegate" / digest / "scenario.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    return file
+
+
+def _one(value: object) -> str:
+    """Write a value for all runs: of a list `--set` would take one item per run.
+
+    >>> _one([1, 2]), _one("a")
+    ('[[1, 2]]', '"a"')
+    """
+    return toml([value] if isinstance(value, list | tuple) else value)
+
+
 @suggesting
 def compare(
     scenario: Start | Scenario,
@@ -223,10 +253,11 @@ def compare(
 
     Args:
         scenario: A path, a name such as "incast", a dictionary of a scenario's tables, or what
-            `scenario` describes. A dictionary is written to `out` first.
+            `scenario` describes. A dictionary is written to a folder in `out` first; files that it
+            names are read from the present folder, as in `run`.
         transports: The transports; without any, the scenario's own.
         seeds: Seeds of every combination; from 5 on the report has bootstrap intervals.
-        set: Values for all runs, by dotted path.
+        set: Values for all runs, by dotted path; a list is one value.
         vary: Values to try, by dotted path or by a keyword of `scenario`: `{"load": [0.4, 0.6]}`.
         out: The folder for the runs and the report.
         jobs: Runs side by side, instead of one per core.
@@ -236,19 +267,22 @@ def compare(
 
     Raises:
         RunError: A run is impossible or broke.
+        ValueError: `vary` has the seed.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario(scenario)
-    name, text = source(scenario.start)
-    if text is not None:
-        Path(out).mkdir(parents=True, exist_ok=True)
-        file = Path(out) / f"{name}.toml"
-        file.write_text(text, "utf-8")
-        name = str(file)
-    words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
     lists = {"transport.kind": transports} if transports else {}
     lists |= {KEYS.get(key, key): values for key, values in (vary or {}).items()}
-    values = {key: toml(value) for key, value in {**scenario.sets, **(set or {})}.items()}
+    if KEYS["seed"] in lists:
+        message = (
+            "vary has the seed, and every combination runs with the same seeds: write seeds=3 for"
+            f" three of them, and set={{{KEYS['seed']!r}: 1}} for the first"
+        )
+        raise ValueError(message)
+    start = scenario.start
+    name = str(_written(start, Path(out))) if isinstance(start, Mapping) else os.fspath(start)
+    words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
+    values = {key: _one(value) for key, value in {**scenario.sets, **(set or {})}.items()}
     values |= {key: toml(list(several)) for key, several in lists.items()}
     for key, value in values.items():
         words += ["--set", f"{key}={value}"]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from html import escape
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -254,6 +255,38 @@ def source(start: Start) -> tuple[str, str | None]:
     if isinstance(start, Mapping):
         return "scenario", document(start)
     return os.fspath(start), None
+
+
+def anchored(tables: Mapping[str, object]) -> dict[str, object]:
+    """Name files by whole paths, so that tables lead to them from any folder.
+
+    >>> anchored({"name": "a", "run": {"seed": 1}, "workload": [{"sizes": "web-search"}]})
+    {'name': 'a', 'run': {'seed': 1}, 'workload': [{'sizes': 'web-search'}]}
+    """
+
+    def one(key: str, value: object) -> object:
+        match value:
+            case Mapping():
+                return anchored(cast("Mapping[str, object]", value))
+            case list() | tuple():
+                return [one("", item) for item in cast("Sequence[object]", value)]
+            case str() if key in {"include", "path"} or (key == "sizes" and _is_file(value)):
+                return str(Path(value).absolute())
+            case _:
+                return value
+
+    return {key: one(key, value) for key, value in tables.items()}
+
+
+def _is_file(sizes: str) -> bool:
+    """Tell a file with sizes from a distribution of the program's own, which comes first."""
+    if not Path(sizes).is_file():
+        return False
+    probe = {"workload": {"kind": "random", "sizes": sizes, "messages": 1}}
+    code, said = _core.check("sizes", document(probe), [])
+    if code:
+        return True
+    return tomllib.loads(json.loads(said)["resolved"])["workload"][0]["sizes"] != sizes
 
 
 def assignments(sets: Mapping[str, object]) -> list[str]:

@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use experiments::sweep::{self, Axis, Point};
 use results::{ClaimError, Output, RunFolder, Summary, Verdict};
 use scenario::{Errors, Scenario};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -53,11 +53,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         Err(refusal) => return refusal.show(screen),
     };
     if global.dry_run {
-        let lines: Vec<_> = jobs
-            .iter()
-            .map(|j| format!("{}  # {}\n", j.command, j.dir.display()))
-            .collect();
-        screen.say(&lines.concat());
+        would_run(&jobs, global, screen);
         return exit::OK;
     }
     let outcomes = run_all(&jobs, args, global, screen);
@@ -68,16 +64,40 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
     ended.show(args, global, screen)
 }
 
+/// What a dry run says: the command of each run, and its folder.
+fn would_run(jobs: &[Job], global: &Global, screen: &Screen) {
+    if global.json {
+        let run = |job: &Job| json!({ "command": job.command, "dir": job.dir });
+        let document = json!({ "would_run": jobs.iter().map(run).collect::<Vec<_>>() });
+        screen.print(&format!("{document:#}\n"));
+        return;
+    }
+    let lines = jobs
+        .iter()
+        .map(|job| format!("{}  # {}\n", job.command, job.dir.display()));
+    screen.say(&lines.collect::<String>());
+}
+
 /// Runs that are over, in order, and the exit code of them all.
 #[derive(Default)]
 pub(crate) struct Ended {
     runs: Vec<Done>,
     /// Runs that an interruption cut short or kept from beginning.
     unfinished: usize,
+    /// What a search found, a row per combination.
+    found: Option<Vec<Value>>,
     code: i32,
 }
 
 impl Ended {
+    /// Takes in the best runs of a search that found this.
+    pub(crate) fn of_search(found: Vec<Value>) -> Self {
+        Self {
+            found: Some(found),
+            ..Self::default()
+        }
+    }
+
     /// Takes a run in, and says what is wrong with it.
     pub(crate) fn add(&mut self, outcome: Outcome, screen: &Screen) {
         let code = match outcome {
@@ -109,6 +129,9 @@ impl Ended {
             screen.warn(&format!("{text}: {}", go_on(args, global)));
         }
         if self.runs.is_empty() {
+            if global.json && self.found.is_some() {
+                self.print(None, screen);
+            }
             return self.code;
         }
         let summaries: Vec<Summary> = self.runs.iter().map(|run| run.summary.clone()).collect();
@@ -124,11 +147,7 @@ impl Ended {
             None
         });
         match report.map(|file| file.display().to_string()) {
-            file if global.json => {
-                let runs: Vec<_> = self.runs.iter().map(Done::document).collect();
-                let document = json!({ "runs": runs, "report": file, "exit_code": self.code });
-                screen.print(&format!("{document:#}\n"));
-            }
+            file if global.json => self.print(file.as_deref(), screen),
             Some(file) => screen.say(&format!(" report: {file}\n")),
             None if args.shard.is_some() => {
                 screen
@@ -137,6 +156,16 @@ impl Ended {
             None => {}
         }
         self.code
+    }
+
+    /// The runs as a document, with the page that shows them.
+    fn print(&self, report: Option<&str>, screen: &Screen) {
+        let runs: Vec<_> = self.runs.iter().map(Done::document).collect();
+        let mut document = json!({ "runs": runs, "report": report, "exit_code": self.code });
+        if let Some(found) = &self.found {
+            document["loads"] = json!(found);
+        }
+        screen.print(&format!("{document:#}\n"));
     }
 
     /// How many thresholds held, and which did not.
@@ -319,6 +348,15 @@ fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>,
             }
             None => format!("--case {unknown}: cases are {}", listed.join(", ")),
         });
+    }
+    let seeded = |case: &&scenario::Case| case.sets.iter().any(|s| sweep::sets_key(s, sweep::SEED));
+    if let Some(case) = all().find(seeded) {
+        let told = sweep::SEEDS_TOLD;
+        return Err(format!(
+            "the case {} of [[compare]] sets {}: {told}",
+            case.name,
+            sweep::SEED
+        ));
     }
     let key = |set: &String| set.split_once('=').map(|(key, _)| key.trim().to_owned());
     let said: Vec<_> = sets.iter().filter_map(key).collect();

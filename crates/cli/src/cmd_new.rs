@@ -69,6 +69,18 @@ pub(crate) fn run(args: &NewArgs, global: &Global, screen: &Screen) -> i32 {
         );
         return screen.fail(exit::USAGE, &why);
     }
+    if args
+        .file
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+    {
+        let why = format!(
+            "{} is written as TOML, and every command reads a name that ends in .json as JSON; name it {}",
+            args.file.display(),
+            args.file.with_extension("toml").display()
+        );
+        return screen.fail(exit::USAGE, &why);
+    }
     let folder = args.file.parent().unwrap_or(Path::new("")).to_path_buf();
     let text = format!(
         "#:schema ./{SCHEMA}\n\

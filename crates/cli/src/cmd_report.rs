@@ -4,6 +4,8 @@ use crate::args::{Global, ReportArgs};
 use crate::exit;
 use crate::screen::Screen;
 use results::{Style, Summary, Verdict};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
     let mut summaries = Vec::new();
@@ -13,8 +15,87 @@ pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
             Err(why) => return screen.fail(exit::IO, &format!("{}: {why}", dir.display())),
         }
     }
+    if !global.json
+        && grouped(&summaries)
+        && let Some(why) = mixed(&args.dirs, &summaries)
+    {
+        screen.warn(&why);
+    }
     show(&summaries, global, screen);
     exit::OK
+}
+
+/// Where two runs of one row of the table differ in more than their seeds: the row has the mean of both.
+fn mixed(dirs: &[PathBuf], summaries: &[Summary]) -> Option<String> {
+    let mut rows: Vec<(&Path, &Summary, Values)> = Vec::new();
+    for (dir, summary) in dirs.iter().zip(summaries) {
+        let Some(values) = values(dir) else { continue };
+        let same = |(_, other, _): &&(&Path, &Summary, Values)| {
+            (&other.transport, &other.settings) == (&summary.transport, &summary.settings)
+        };
+        let Some((first, _, before)) = rows.iter().find(same) else {
+            rows.push((dir, summary, values));
+            continue;
+        };
+        let mut keys = before.keys().chain(values.keys());
+        if let Some(key) = keys.find(|&key| before.get(key) != values.get(key)) {
+            let told = |values: &Values| values.get(key).cloned().unwrap_or("nothing".into());
+            return Some(format!(
+                "{} and {} differ in {key}, {} and {}, which is not named below, and means mix them; \
+                 report them one by one, or run them with one compare",
+                first.display(),
+                dir.display(),
+                told(before),
+                told(&values)
+            ));
+        }
+    }
+    None
+}
+
+/// The values of a run, by their keys.
+type Values = BTreeMap<String, String>;
+
+/// What a run's results depend on but for its seed; `None` where its scenario cannot be read.
+fn values(dir: &Path) -> Option<Values> {
+    let text = std::fs::read_to_string(dir.join("resolved.toml")).ok()?;
+    let mut table: toml::Table = toml::from_str(&text).ok()?;
+    for other in ["name", "title", "output", "thresholds"] {
+        table.remove(other);
+    }
+    if let Some(run) = table.get_mut("run").and_then(|run| run.as_table_mut()) {
+        run.remove("seed");
+        run.remove("threads");
+    }
+    let mut values = Values::new();
+    flatten("", toml::Value::Table(table), &mut values);
+    Some(values)
+}
+
+fn flatten(key: &str, value: toml::Value, into: &mut Values) {
+    let below = |inner: &str| match key {
+        "" => inner.to_owned(),
+        key => format!("{key}.{inner}"),
+    };
+    match value {
+        toml::Value::Table(table) => {
+            for (inner, value) in table {
+                flatten(&below(&inner), value, into);
+            }
+        }
+        // One table of a kind needs no number.
+        toml::Value::Array(mut list) if list.len() == 1 && list[0].is_table() => {
+            flatten(key, list.remove(0), into);
+        }
+        toml::Value::Array(list) if list.iter().any(toml::Value::is_table) => {
+            for (i, value) in list.into_iter().enumerate() {
+                flatten(&below(&i.to_string()), value, into);
+            }
+        }
+        value => {
+            into.insert(key.to_owned(), value.to_string());
+        }
+    }
 }
 
 /// One table of several runs.
@@ -29,10 +110,15 @@ pub(crate) fn show(summaries: &[Summary], global: &Global, screen: &Screen) {
 /// Runs that are told one by one, each with its sizes; of more there is one table and who is ahead where. [ours]
 const TOLD_MAX: usize = 16;
 
+/// Whether a row of the table has the means of several runs.
+fn grouped(summaries: &[Summary]) -> bool {
+    let seeds = summaries.windows(2).any(|two| two[0].seed != two[1].seed);
+    seeds || summaries.len() > TOLD_MAX
+}
+
 /// The table of several runs as text: a row per run, or per group of runs that differ in their seeds.
 pub fn table(summaries: &[Summary], style: Style) -> String {
-    let seeds = summaries.windows(2).any(|two| two[0].seed != two[1].seed);
-    if seeds || summaries.len() > TOLD_MAX {
+    if grouped(summaries) {
         let runs: Vec<&Summary> = summaries.iter().collect();
         return results::compare::text(&runs, style);
     }

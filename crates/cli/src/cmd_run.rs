@@ -214,7 +214,9 @@ pub(crate) fn run(args: &RunArgs, global: &Global, screen: &Screen) -> i32 {
     };
     if global.dry_run {
         describe(&assembled, global, screen);
-        screen.say(&format!(" would write {}\n", dir.display()));
+        if !global.json {
+            screen.say(&format!(" would write {}\n", dir.display()));
+        }
         return exit::OK;
     }
     if live.is_some() {

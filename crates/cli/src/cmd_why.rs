@@ -1,7 +1,7 @@
 //! `why`: where a message's time went, found by running its run again.
 
 use crate::args::{Global, WhyArgs};
-use crate::cmd_run::{load, threads};
+use crate::cmd_run::{load, quote, threads};
 use crate::exit;
 use crate::progress::{Viewer, catch_interrupts};
 use crate::screen::Screen;
@@ -19,6 +19,29 @@ pub(crate) struct Ended(pub(crate) i32);
 pub(crate) struct Recorded {
     pub(crate) assembled: Assembled,
     pub(crate) summary: Summary,
+    /// Where another result than the recorded one would come from.
+    blame: Blame,
+}
+
+/// What may have changed since a run was recorded.
+enum Blame {
+    /// The program.
+    Version,
+    /// The scenario in the folder, or a file that it names.
+    Scenario,
+}
+
+impl Blame {
+    fn of(dir: &Path, scenario: &Scenario) -> Self {
+        let changed = |meta: results::Meta| {
+            meta.version == env!("CARGO_PKG_VERSION") && meta.scenario != scenario.hash_digits()
+        };
+        if files::made(dir).is_some_and(changed) {
+            Self::Scenario
+        } else {
+            Self::Version
+        }
+    }
 }
 
 /// The run that `from` names: a folder of results, a scenario file or a built-in scenario.
@@ -32,7 +55,11 @@ pub(crate) fn find(from: &str, global: &Global, screen: &Screen) -> Result<Recor
         let record = assembled.run(threads(&assembled.scenario, global), "", &mut viewer);
         viewer.finish();
         let summary = Summary::of(&record.map_err(wrong)?);
-        return Ok(Recorded { assembled, summary });
+        return Ok(Recorded {
+            assembled,
+            summary,
+            blame: Blame::Version,
+        });
     }
     if !global.sets.is_empty() || global.seed.is_some() {
         let why = format!(
@@ -47,14 +74,27 @@ pub(crate) fn find(from: &str, global: &Global, screen: &Screen) -> Result<Recor
             &format!("{from} is no folder that `tidegate run` wrote: {why}"),
         ))
     })?;
+    if summary.status == results::Status::Interrupted.name() {
+        let why = format!(
+            "the run in {from} was interrupted, and only a whole run can be run again to look into it; let it \
+             end first: {} run {} --out {}",
+            global.program,
+            quote(&resolved.display().to_string()),
+            quote(from)
+        );
+        return Err(Ended(screen.fail(exit::USAGE, &why)));
+    }
     let request = Request {
         from: &resolved.display().to_string(),
         sets: &[],
     };
-    let assembled = scenario::load_with(&global.transports, &request)
-        .and_then(Scenario::assemble)
-        .map_err(wrong)?;
-    Ok(Recorded { assembled, summary })
+    let scenario = scenario::load_with(&global.transports, &request).map_err(wrong)?;
+    let blame = Blame::of(Path::new(from), &scenario);
+    Ok(Recorded {
+        assembled: scenario.assemble().map_err(wrong)?,
+        summary,
+        blame,
+    })
 }
 
 impl Recorded {
@@ -67,14 +107,21 @@ impl Recorded {
         if again == self.summary.fingerprint {
             return Ok(());
         }
-        Err(Ended(screen.fail(
-            exit::BROKEN,
-            &format!(
-                "the run has fingerprint {}, and running it again gave {again}: another version \
-                 of the program made it (see its meta.json). Run the scenario anew",
-                self.summary.fingerprint
+        let (code, blame) = match self.blame {
+            Blame::Version => (
+                exit::BROKEN,
+                "another version of the program made it (see its meta.json)",
             ),
-        )))
+            Blame::Scenario => (
+                exit::USAGE,
+                "its resolved.toml, or a file that this names, has changed since",
+            ),
+        };
+        let why = format!(
+            "the run has fingerprint {}, and running it again gave {again}: {blame}. Run the scenario anew",
+            self.summary.fingerprint
+        );
+        Err(Ended(screen.fail(code, &why)))
     }
 }
 

@@ -10,7 +10,8 @@ use crate::cmd_run::Done;
 use crate::exit;
 use crate::progress::interrupted;
 use crate::screen::Screen;
-use experiments::sweep::Point;
+use experiments::sweep::{self, Point};
+use serde_json::{Value, json};
 
 const KEY: &str = "workload.load";
 /// Loads are searched in hundredths, and this one is never sustained: nothing is left for headers.
@@ -88,6 +89,19 @@ impl Search {
             good => format!(" {name} sustains load 0.{good:02}{above}\n"),
         }
     }
+
+    /// The same for programs: the combination, the highest load that it sustains, and the next one with why not; `null`
+    /// where there is none.
+    fn row(&self) -> Value {
+        let point = self.points.first();
+        let load = |hundredths: u32| f64::from(hundredths) / f64::from(TOP);
+        let failed = || json!({ "load": load(self.bad), "why": self.why });
+        json!({
+            "set": point.map(|point| &point.sets),
+            "sustained": (self.good > 0).then(|| load(self.good)),
+            "failed": (self.bad < TOP).then(failed),
+        })
+    }
 }
 
 /// Why a run does not count as sustaining its load.
@@ -109,11 +123,7 @@ fn not_sustained(outcome: &Result<Done, Refusal>) -> Option<String> {
 }
 
 pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
-    if global
-        .sets
-        .iter()
-        .any(|set| set.trim_start().starts_with(KEY))
-    {
+    if global.sets.iter().any(|set| sweep::sets_key(set, KEY)) {
         let why = format!("--find-max-load searches {KEY} itself; leave out --set {KEY}=...");
         return screen.fail(exit::USAGE, &why);
     }
@@ -144,11 +154,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
             Err(refusal) => return refusal.show(screen),
         };
         if global.dry_run {
-            screen.say(&format!(
-                " would begin with {} runs at load 0.50 and halve {} times\n",
-                jobs.len(),
-                TOP.ilog2()
-            ));
+            would_search(jobs.len(), global, screen);
             return exit::OK;
         }
         let outcomes = run_all(&jobs, args, global, screen);
@@ -166,7 +172,8 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         }
     }
     let lines: String = searches.iter().map(Search::line).collect();
-    let mut ended = Ended::default();
+    let rows = searches.iter().map(Search::row).collect();
+    let mut ended = Ended::of_search(rows);
     for outcome in searches.into_iter().flat_map(|search| search.best) {
         ended.add(outcome, screen);
     }
@@ -175,4 +182,17 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         screen.say(&lines);
     }
     code
+}
+
+/// What a dry run says.
+fn would_search(runs: usize, global: &Global, screen: &Screen) {
+    let halvings = TOP.ilog2();
+    if global.json {
+        let document = json!({ "would_begin_with": runs, "at_load": 0.5, "halvings": halvings });
+        screen.print(&format!("{document:#}\n"));
+    } else {
+        screen.say(&format!(
+            " would begin with {runs} runs at load 0.50 and halve {halvings} times\n"
+        ));
+    }
 }

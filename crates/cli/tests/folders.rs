@@ -399,3 +399,88 @@ fn a_folder_that_cannot_be_written_is_said_before_anything_runs() {
         "{err}"
     );
 }
+
+#[test]
+fn a_report_names_what_runs_of_one_row_differ_in_besides_their_seeds() {
+    let folder = Folder::new("mixed");
+    let file = folder.write("small.toml", SMALL);
+    let run = |out: &str, seed: &str, set: &str| {
+        let args = [
+            "run", &file, "--quiet", "--seed", seed, "--set", set, "--out", out,
+        ];
+        assert_eq!(tidegate(&folder.0, &args).status.code(), Some(0));
+    };
+    run("a", "1", "workload.size=20KB");
+    run("b", "2", "workload.size=20KB");
+    run("c", "2", "workload.size=40KB");
+    run("d", "2", "transport.kind=dctcp");
+    let warned = |dirs: &[&str]| {
+        let output = tidegate(&folder.0, &[&["report"][..], dirs].concat());
+        assert_eq!(output.status.code(), Some(0));
+        text(&output.stderr)
+    };
+    assert_eq!(warned(&["a", "b"]), "");
+    assert_eq!(warned(&["a", "d"]), "");
+    let said = warned(&["a", "c"]);
+    assert!(
+        said.contains("a and c differ in workload.size, \"20KB\" and \"40KB\""),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_run_that_cannot_be_looked_into_says_what_changed() {
+    let folder = Folder::new("changed");
+    let trace = "[workload]\nkind = \"trace\"\npath = \"list.csv\"\n";
+    let star = "[topology]\nkind = \"star\"\nhosts = 4\n";
+    let file = folder.write("list.toml", &format!("{star}{trace}"));
+    folder.write("list.csv", "0,1,10KB,0us\n");
+    let ran = tidegate(&folder.0, &["run", &file, "--quiet", "--out", "o"]);
+    assert_eq!(ran.status.code(), Some(0));
+    let why = || {
+        let output = tidegate(&folder.0, &["why", "o"]);
+        (output.status.code(), text(&output.stderr))
+    };
+    let summary = std::fs::read_to_string(folder.path("o/summary.json")).unwrap();
+    let edit = |from: &str, to: &str| {
+        let changed = summary.replacen(from, to, 1);
+        assert_ne!(changed, summary);
+        folder.write("o/summary.json", &changed);
+    };
+    edit("\"fingerprint\": \"", "\"fingerprint\": \"f");
+    let (code, said) = why();
+    assert!(
+        code == Some(3) && said.contains("another version of the program"),
+        "{said}"
+    );
+    edit("\"status\": \"complete\"", "\"status\": \"interrupted\"");
+    let (code, said) = why();
+    assert!(
+        code == Some(2) && said.contains("the run in o was interrupted"),
+        "{said}"
+    );
+    folder.write("o/summary.json", &summary);
+    assert_eq!(why().0, Some(0));
+    folder.write("list.csv", "0,1,20KB,0us\n");
+    let (code, said) = why();
+    assert!(
+        code == Some(2) && said.contains("a file that this names, has changed since"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_dry_run_with_json_prints_one_document() {
+    let folder = Folder::new("dry-json");
+    let load = "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"random\"\nsizes = \"web-server\"\nmessages = 20\n";
+    folder.write("load.toml", load);
+    for args in [
+        &["run", "load.toml"][..],
+        &["compare", "load.toml", "--seeds", "2"],
+        &["compare", "load.toml", "--find-max-load"],
+    ] {
+        let output = tidegate(&folder.0, &[args, &["--dry-run", "--json"]].concat());
+        let document: Result<serde_json::Value, _> = serde_json::from_slice(&output.stdout);
+        assert!(document.is_ok(), "{args:?}: {}", text(&output.stdout));
+    }
+}

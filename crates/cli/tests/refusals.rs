@@ -107,3 +107,41 @@ fn a_new_file_has_a_name_that_other_commands_take() {
     );
     assert!(!folder.0.join(name).exists());
 }
+
+#[test]
+fn seeds_are_named_by_their_options_and_no_setting_of_a_comparison() {
+    let folder = Folder::new("seeds");
+    folder.write("small.toml", SMALL);
+    let case = "[[compare]]\nof = \"chance\"\nname = \"seven\"\nset = [\"run.seed=7\"]\n";
+    folder.write("cases.toml", &format!("{SMALL}{case}"));
+    for args in [
+        &["compare", "small.toml", "--set", "run.seed=[1,2]"][..],
+        &["compare", "small.toml", "--set", "run.seed=1..4"],
+        &[
+            "compare",
+            "small.toml",
+            "--find-max-load",
+            "--set",
+            "run.seed=[3,4]",
+        ],
+        &["compare", "cases.toml"],
+    ] {
+        let said = refused(&folder, args);
+        assert!(
+            said.contains("run.seed") && said.contains("--seeds 3"),
+            "{said}"
+        );
+    }
+    // One seed for all runs is what `--seed` says.
+    let one = ["compare", "small.toml", "--set", "run.seed=5", "--dry-run"];
+    let said = text(&tidegate(&folder.0, &one).stdout);
+    assert!(said.contains("--seed 5"), "{said}");
+}
+
+#[test]
+fn a_new_file_has_no_name_that_is_read_as_json() {
+    let folder = Folder::new("new-json");
+    let said = refused(&folder, &["new", "j.json"]);
+    assert!(said.contains("name it j.toml"), "{said}");
+    assert!(!folder.path("j.json").exists());
+}

@@ -304,6 +304,37 @@ fn the_highest_load_lies_between_one_that_holds_and_one_that_does_not() {
     assert_eq!(refused.status.code(), Some(2));
 }
 
+#[test]
+fn a_search_for_the_highest_load_is_one_document_though_nothing_is_sustained() {
+    let folder = Folder::new("no-load");
+    folder.write(
+        "load.toml",
+        "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"random\"\nsizes = \"web-server\"\nmessages = 20\n",
+    );
+    let found = |sets: &[&str]| -> serde_json::Value {
+        let words = sets.iter().flat_map(|set| ["--set", set]);
+        let args = ["compare", "load.toml", "--find-max-load", "--json"];
+        let args: Vec<&str> = args.into_iter().chain(words).collect();
+        let output = tidegate(&folder.0, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let none = found(&["thresholds.fct.p99=< 1ns"]);
+    let row = &none["loads"][0];
+    assert!(row["sustained"].is_null(), "{none:#}");
+    assert_eq!(row["failed"]["load"], 0.01);
+    let why = row["failed"]["why"].as_str().unwrap();
+    assert!(why.contains("fct.p99 < 1ns is missed with"), "{why}");
+    assert_eq!(none["runs"], serde_json::json!([]));
+    // Other keys begin with the same letters.
+    let all = found(&["workload.load_with_headers=false"]);
+    assert!(
+        all["loads"][0]["sustained"].as_f64().unwrap() > 0.0,
+        "{all:#}"
+    );
+    assert_eq!(all["loads"].as_array().unwrap().len(), 1);
+}
+
 const CASES: &str = r#"
 [topology]
 kind = "star"

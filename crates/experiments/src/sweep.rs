@@ -20,7 +20,8 @@ pub struct Axis {
 /// Every `--set` as an axis, in their order.
 ///
 /// # Errors
-/// What is no key with a value, or a range that does not step.
+/// What is no key with a value, a range that does not step, seeds, which `--seeds` names, or a list of values for a key
+/// that is set twice.
 pub fn axes(sets: &[String]) -> Result<Vec<Axis>, String> {
     let axis = |set: &String| {
         let (key, value) = set.split_once('=').ok_or_else(|| {
@@ -36,7 +37,84 @@ pub fn axes(sets: &[String]) -> Result<Vec<Axis>, String> {
                 .collect(),
         })
     };
-    sets.iter().map(axis).collect()
+    let axes = sets.iter().map(axis).collect::<Result<Vec<_>, String>>()?;
+    for (axis, set) in axes.iter().zip(sets).filter(|(axis, _)| axis.varies) {
+        if axis.keys().contains(&path(SEED)) {
+            return Err(format!("--set {set}: {SEEDS_TOLD}"));
+        }
+    }
+    for (i, axis) in axes.iter().enumerate() {
+        for (other, again) in axes.iter().zip(sets).skip(i + 1) {
+            let Some(key) = axis.lost_to(other) else {
+                continue;
+            };
+            return Err(format!(
+                "--set {} and --set {again} both set {key}, and rows would name values that did not run; \
+                 leave one of them out",
+                sets[i]
+            ));
+        }
+    }
+    Ok(axes)
+}
+
+/// The key that `--seed` and `--seeds` set.
+pub const SEED: &str = "run.seed";
+/// Why it is no setting that may differ, and what to write.
+pub const SEEDS_TOLD: &str = "every combination runs with the same seeds; name the first with --seed, like --seed 1, and how many with --seeds, like --seeds 3";
+
+/// Whether a `--set` sets this key, in whatever form.
+pub fn sets_key(set: &str, key: &str) -> bool {
+    keys_of(set).contains(&path(key))
+}
+
+/// What a `--set` sets: `workload.0.load=0.6` and `workload={load=0.6}` set `workload.load`.
+fn keys_of(set: &str) -> Vec<Vec<String>> {
+    let (key, value) = set.split_once('=').unwrap_or((set, ""));
+    let own = path(key);
+    let table = value.trim().strip_prefix('{');
+    let Some(table) = table.and_then(|table| table.strip_suffix('}')) else {
+        return vec![own];
+    };
+    let items = split(table)
+        .into_iter()
+        .filter(|item| !item.trim().is_empty());
+    items
+        .flat_map(keys_of)
+        .map(|key| [own.clone(), key].concat())
+        .collect()
+}
+
+/// A key in its parts, without quotes; the first of several tables needs no number.
+fn path(key: &str) -> Vec<String> {
+    let parts = key
+        .split('.')
+        .map(|part| part.trim().trim_matches('"').to_owned());
+    parts
+        .filter(|part| part.parse::<usize>() != Ok(0))
+        .collect()
+}
+
+impl Axis {
+    /// What any of its values sets.
+    fn keys(&self) -> BTreeSet<Vec<String>> {
+        let sets = self.values.iter().flat_map(|(_, sets)| sets);
+        sets.flat_map(|set| keys_of(set)).collect()
+    }
+
+    /// A key that this one and a later one set, one of them with several values; a later value of a whole table
+    /// replaces what was set in it.
+    fn lost_to(&self, later: &Self) -> Option<String> {
+        if !self.varies && !later.varies {
+            return None; // the last value holds, and no row names another
+        }
+        let later = later.keys();
+        let lost = |key: &Vec<String>| {
+            let inside = self.varies && later.iter().any(|outer| key.starts_with(outer));
+            inside || later.contains(key)
+        };
+        self.keys().into_iter().find(lost).map(|key| key.join("."))
+    }
 }
 
 /// Every combination of the values, the last axis fastest, times the seeds; each as overrides.
@@ -327,6 +405,42 @@ mod tests {
             ]
         );
         assert_eq!((points[6].seed, points[7].seed), (1, 2));
+    }
+
+    #[test]
+    fn seeds_are_no_setting_that_varies() {
+        for set in ["run.seed=[1,2]", "run.seed=1..4", "run=[{seed=1},{seed=2}]"] {
+            let error = axes(&[set.to_owned()]).unwrap_err();
+            assert!(
+                error.contains(set) && error.contains("--seeds 3"),
+                "{error}"
+            );
+        }
+        assert!(axes(&["run.seed=5".to_owned()]).is_ok());
+    }
+
+    #[test]
+    fn a_key_with_several_values_is_set_once() {
+        let list = "workload.load=[0.2,0.4]";
+        for again in [
+            "workload.load=0.6",
+            "workload.load=[0.4,0.6]",
+            "workload.0.load=0.6",
+            "\"workload\".load=0.6",
+            "workload={kind=\"random\", load=0.6}",
+            "workload=[[{load=0.6}]]",
+        ] {
+            let error = axes(&[list.to_owned(), again.into()]).unwrap_err();
+            assert!(error.contains("both set workload.load,"), "{error}");
+        }
+        let fine = |sets: [&str; 2]| axes(&sets.map(str::to_owned)).is_ok();
+        assert!(fine([list, "workload.sizes=web-search"]));
+        assert!(fine([list, "workload={messages=50}"]));
+        assert!(fine([
+            "faults=[[{kind=\"loss\"}]]",
+            "faults.0.share=[0.1,0.2]"
+        ]));
+        assert!(fine(["run.until=1ms", "run.until=2ms"]));
     }
 
     #[test]

@@ -214,6 +214,20 @@ fn a_lead_that_chance_explains_or_that_matters_to_nobody_is_a_tie() {
 }
 
 #[test]
+fn messages_of_all_parts_add_up_to_those_of_a_run() {
+    let drawn = |seed: u64, rpcs: u64| {
+        let mut summary = run("homa", seed, &|i| 40_000 + i as u64);
+        (summary.tags[0].messages, summary.tags[1].messages) = (rpcs, 300 - rpcs);
+        summary
+    };
+    let runs = [drawn(1, 195), drawn(2, 150), drawn(3, 105)];
+    let comparison = Comparison::of(&runs.iter().collect::<Vec<_>>());
+    let parts = comparison.groups[0].parts.iter();
+    let counts: Vec<u64> = parts.map(|part| part.messages).collect();
+    assert_eq!(counts, [150, 150]);
+}
+
+#[test]
 fn messages_without_a_tag_are_called_that() {
     let tagged = |name: &str| {
         let mut summary = run(name, 0, &|i| 40_000 + i as u64);

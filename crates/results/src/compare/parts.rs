@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Part {
     /// Which: `messages of up to 10 KB`, `messages tagged checkpoint`.
     pub name: String,
-    /// How many in one run, the run with most.
+    /// How many in one run, the mean over the seeds: those of all sizes add up to what a run has.
     pub messages: u64,
     /// Their slowdown at the 99th percentile, over the seeds.
     pub p99: Option<Interval>,
@@ -46,21 +46,23 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
                     None => format!("messages {}", bin.label()),
                 };
                 let part = parts.of(name);
-                part.messages = part.messages.max(bin.messages);
+                part.messages += bin.messages;
                 part.tails.extend(bin.slowdown.map(|dist| dist.p99));
                 part.medians.extend(bin.slowdown.map(|dist| dist.p50));
             }
         }
         for of in run.tags.iter().filter(|_| run.tags.len() > 1) {
             let part = parts.of(tagged(&of.name));
-            part.messages = part.messages.max(of.messages);
+            part.messages += of.messages;
             part.tails.extend(of.slowdown.map(|dist| dist.p99));
             part.medians.extend(of.slowdown.map(|dist| dist.p50));
             part.took.push(super::real(of.took_ps));
             part.stragglers.push(of.stragglers as f64);
         }
     }
-    parts.all.into_iter().map(Gathered::part).collect()
+    let runs = members.len() as u64;
+    let parts = parts.all.into_iter();
+    parts.map(|part| part.part(runs)).collect()
 }
 
 /// Rivals that stand beside each other; more of them stand below each other. [ours]
@@ -113,6 +115,7 @@ impl AllGathered {
 #[derive(Default)]
 struct Gathered {
     name: String,
+    /// In all runs together.
     messages: u64,
     tails: Vec<Figure<f64>>,
     medians: Vec<Figure<f64>>,
@@ -121,7 +124,8 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn part(self) -> Part {
+    /// The same over so many runs.
+    fn part(self, runs: u64) -> Part {
         let over = |figures: &[Figure<f64>]| {
             let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
             let at_least = figures.iter().any(|figure| figure.at_least);
@@ -129,9 +133,10 @@ impl Gathered {
         };
         let ((p99, at_least), (took, took_at_least)) = (over(&self.tails), over(&self.took));
         let (p50, p50_at_least) = over(&self.medians);
+        let mean = (self.messages + runs / 2) / runs.max(1);
         Part {
             name: self.name,
-            messages: self.messages,
+            messages: mean.max(u64::from(self.messages > 0)),
             p99,
             at_least,
             p50,
@@ -159,7 +164,7 @@ pub struct PartRow {
     pub cells: Vec<Option<(Interval, bool)>>,
     /// Seeds that tell something, by rival.
     pub seeds: Vec<usize>,
-    /// Messages in one run, the run with most.
+    /// Messages in one run, the mean over the seeds, under the rival with most.
     pub messages: u64,
 }
 
