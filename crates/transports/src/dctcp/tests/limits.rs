@@ -1,0 +1,25 @@
+//! What bounds a sender besides its window of congestion.
+
+use super::super::header::Ack;
+use super::by_hand::{acknowledge, flush, open};
+use super::*;
+
+#[test]
+fn the_receive_window_is_counted_from_what_was_acknowledged() {
+    let params = Params {
+        receive_window: Bytes(100_000),
+        initial_window: 20,
+        ..Params::DEFAULT
+    };
+    let mut bench = open(&params, 1 << 40);
+    assert_eq!(flush(&mut bench), 20);
+    acknowledge(&mut bench, 0, 20, 0);
+    assert_eq!(flush(&mut bench), 40);
+    // Sixty packets are 87,600 B of the stream. What arrives beyond a gap lets new ones leave.
+    let leave = [22, 23].map(|end| {
+        let ack = Ack::new(20 * 1460, Some((21 * 1460, end * 1460)));
+        bench.hear(&ack.packet(A, ConnId(1), 84));
+        flush(&mut bench)
+    });
+    assert_eq!(leave, [1, 1]);
+}
