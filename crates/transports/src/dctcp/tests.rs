@@ -469,9 +469,9 @@ fn both_ends_may_send_as_soon_as_they_hear_of_each_other() {
 fn no_message_that_its_receiver_has_dropped_is_called_sent() {
     let make = make(&Params::DEFAULT);
     let mut pair = Pair::new(&make, &header::CODEC);
-    let conns = [(); 3].map(|()| pair.message(Time::ZERO, A, B, 100_000));
+    let conns = [(); 3].map(|()| pair.message(Time::ZERO, A, B, 10_000));
     for conn in conns {
-        pair.forget(Time::ZERO + Span::us(30), conn, B);
+        pair.forget(Time::ZERO + Span::us(20), conn, B);
     }
     pair.run();
     for conn in conns {

@@ -23,3 +23,25 @@ fn the_receive_window_is_counted_from_what_was_acknowledged() {
     });
     assert_eq!(leave, [1, 1]);
 }
+
+/// Ten packets of forty come back marked at once: they count twice, and one more with them.
+#[test]
+fn a_spread_fall_that_counts_ahead_lets_more_leave_at_once() {
+    let leave = |prr_ahead| {
+        let params = Params {
+            initial_window: 40,
+            prr: true,
+            prr_ahead,
+            ..Params::DEFAULT
+        };
+        let mut bench = open(&params, 1 << 40);
+        assert_eq!(flush(&mut bench), 40);
+        let ack = Ack {
+            echo: true,
+            ..Ack::new(10 * 1460, None)
+        };
+        bench.hear(&ack.packet(A, ConnId(1), 84));
+        flush(&mut bench)
+    };
+    assert_eq!([false, true].map(leave), [1, 14]);
+}
