@@ -483,6 +483,22 @@ fn no_message_that_its_receiver_has_dropped_is_called_sent() {
 }
 
 #[test]
+fn no_answer_that_its_asker_has_dropped_is_called_sent() {
+    let make = make(&Params::DEFAULT);
+    let mut pair = Pair::new(&make, &header::CODEC);
+    let conn = pair.exchange(Time::ZERO, A, B, [100, 10_000]);
+    pair.forget(Time::ZERO + Span::us(22), conn, A);
+    pair.run();
+    let of_answerer = pair.events().iter().filter(|(_, host, _)| *host == B);
+    let told: Vec<_> = of_answerer.map(|&(.., event)| event).collect();
+    assert!(told.contains(&Event::Refused { conn }), "{told:?}");
+    assert!(
+        !told.contains(&Event::Sent { conn, ordinal: 0 }),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn a_paused_flow_keeps_still_and_others_do_not() {
     let params = Params::DEFAULT;
     let make = make(&params);

@@ -24,12 +24,14 @@ fn the_receive_window_is_counted_from_what_was_acknowledged() {
     assert_eq!(leave, [1, 1]);
 }
 
-/// Ten packets of forty come back marked at once: they count twice, and one more with them.
+/// Ten packets of forty come back marked at once. Where that counts ahead, they count twice, and one more with them; otherwise
+/// one packet leaves. The window falls to a half, or by little.
 #[test]
 fn a_spread_fall_that_counts_ahead_lets_more_leave_at_once() {
-    let leave = |prr_ahead| {
+    let leave = |(alpha_initial, prr_ahead)| {
         let params = Params {
             initial_window: 40,
+            alpha_initial,
             prr: true,
             prr_ahead,
             ..Params::DEFAULT
@@ -43,5 +45,6 @@ fn a_spread_fall_that_counts_ahead_lets_more_leave_at_once() {
         bench.hear(&ack.packet(A, ConnId(1), 84));
         flush(&mut bench)
     };
-    assert_eq!([false, true].map(leave), [1, 14]);
+    assert_eq!([(1.0, false), (1.0, true)].map(leave), [1, 14]);
+    assert_eq!([(0.125, false), (0.125, true)].map(leave), [1, 6]);
 }
