@@ -162,3 +162,43 @@ impl Granting {
         assert!(self.offers.len() <= most as usize);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dcpim::Params;
+    use model::{Encap, EndpointConfig};
+    use units::Rate;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let config = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
+        let settings = Settings::new(&Params::DEFAULT, &config);
+        let broken = |offers: u32, channels, prompt| {
+            let matched = Matched {
+                epoch: 0,
+                channels,
+                prompt,
+            };
+            let offer = |_| Offer {
+                peer: HostId(1),
+                round: 0,
+                channels: 1,
+                prompt: 0,
+            };
+            let granting = Granting {
+                offers: (0..offers).map(offer).collect(),
+                matched: [Some(matched), None],
+                ..Granting::default()
+            };
+            std::panic::catch_unwind(|| granting.check(&settings)).is_err()
+        };
+        let (channels, most) = (settings.channels, 2 * settings.channels * settings.epoch);
+        assert!(!broken(most, channels, channels));
+        assert!(
+            broken(most + 1, 0, 0),
+            "offers of more rounds than are kept"
+        );
+        assert!(broken(0, channels + 1, 0) && broken(0, 1, 2));
+    }
+}

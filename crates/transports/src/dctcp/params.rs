@@ -334,6 +334,25 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_says_what_its_source_does_otherwise() {
+        let default = Params::DEFAULT.resolved();
+        let differs = |(name, values): &(&str, fn() -> Params)| -> String {
+            let all = values().resolved();
+            let other = all.iter().filter(|(key, value)| default[*key] != **value);
+            let other: Vec<_> = other
+                .map(|(key, value)| format!("{key} = {value}"))
+                .collect();
+            format!("{name}: {}\n", other.join(", "))
+        };
+        let table: String = PROFILES[1..].iter().map(differs).collect();
+        insta::assert_snapshot!(table, @r#"
+        dctcp2010: ack_delay = "200ms", alpha_initial = 0.0, initial_window = 2, profile = "dctcp2010", rto_initial = "3s", rto_max = "60s", rto_min = "300ms"
+        ns2: ack = "each", alpha_beyond = true, alpha_initial = 0.0625, count_acks = true, ecn_acks = true, go_back_n = true, growth = "all", handshake_ack = true, idle_restart = false, limited_transmit = false, lost_leaves = false, marks_after_timeout = true, profile = "ns2", retries_max = 60, timeout_after_mark = false, window_in_order = true, window_min = 1
+        ns3: ack_delay = "200ms", growth = "settled", idle_restart = false, mark_keeps_credit = true, on_loss = "alpha", profile = "ns3", prr = true, prr_ahead = true, retries_max = 6, rto_initial = "1s", rto_max = "60s", rto_min = "1s", window_min = 1
+        "#);
+    }
+
+    #[test]
     fn a_wrong_value_is_refused_with_the_fix() {
         let refusals: String = [
             "rto_mi = \"1ms\"",

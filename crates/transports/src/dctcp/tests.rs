@@ -1,6 +1,7 @@
 //! Conversations as ladders, and windows as curves.
 
 mod by_hand;
+mod limits;
 mod wire;
 
 use super::header::Syn;
@@ -462,6 +463,39 @@ fn both_ends_may_send_as_soon_as_they_hear_of_each_other() {
     20.486us  A -> B  ACK 100                                     84 B
     25.553us  B is done with message 0
     ");
+}
+
+#[test]
+fn no_message_that_its_receiver_has_dropped_is_called_sent() {
+    let make = make(&Params::DEFAULT);
+    let mut pair = Pair::new(&make, &header::CODEC);
+    let conns = [(); 3].map(|()| pair.message(Time::ZERO, A, B, 10_000));
+    for conn in conns {
+        pair.forget(Time::ZERO + Span::us(20), conn, B);
+    }
+    pair.run();
+    for conn in conns {
+        let of_sender = pair.events().iter().filter(|(_, host, _)| *host == A);
+        let told: Vec<_> = of_sender.map(|&(.., event)| event).collect();
+        let sent = Event::Sent { conn, ordinal: 0 };
+        assert!(told.contains(&Event::Refused { conn }) && !told.contains(&sent));
+    }
+}
+
+#[test]
+fn no_answer_that_its_asker_has_dropped_is_called_sent() {
+    let make = make(&Params::DEFAULT);
+    let mut pair = Pair::new(&make, &header::CODEC);
+    let conn = pair.exchange(Time::ZERO, A, B, [100, 10_000]);
+    pair.forget(Time::ZERO + Span::us(22), conn, A);
+    pair.run();
+    let of_answerer = pair.events().iter().filter(|(_, host, _)| *host == B);
+    let told: Vec<_> = of_answerer.map(|&(.., event)| event).collect();
+    assert!(told.contains(&Event::Refused { conn }), "{told:?}");
+    assert!(
+        !told.contains(&Event::Sent { conn, ordinal: 0 }),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -366,6 +366,19 @@ mod tests {
     }
 
     #[test]
+    fn of_more_credits_than_are_kept_the_oldest_give_no_round_trip() {
+        let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
+        let most = SENT_AT_MAX as u64;
+        for given in 1..=2 * most {
+            flow.note_sent(given, Time(given));
+            flow.check(&LAW, given);
+        }
+        let mut round_trip = |number| flow.on_data(Time(9 * most), number, 2 * most);
+        assert_eq!(round_trip(most), None);
+        assert_eq!(round_trip(most + 1), Some(Span(8 * most - 1)));
+    }
+
+    #[test]
     fn credits_of_an_earlier_life_give_no_round_trip() {
         let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 7);
         flow.note_sent(8, Time(5));
@@ -487,6 +500,16 @@ mod tests {
         // One in twenty leaves, as for the 20 flows of an incast: 50 in 1000 round trips.
         let (given, asked) = in_vain(|n| n % 20 == 0, false);
         assert!(given > 1000 && asked == 0, "{given}, {asked}");
+    }
+
+    #[test]
+    fn a_sender_is_told_once_that_it_was_heard_when_two_round_trips_bring_nothing() {
+        let mut flow = Crediting::new(&LAW, Time::ZERO, 0.5, 0);
+        flow.note_sent(1, Time::ZERO);
+        let mut apply = |now| flow.apply((&LAW, &SILENCE), Time(now), RTT, 1);
+        let two = 2 * RTT.0;
+        let said = [two - 1, two, two + 1].map(&mut apply);
+        assert_eq!(said, [None, Some(Word::Heard), None]);
     }
 
     #[test]

@@ -137,3 +137,15 @@ impl Alloc {
         format!("from {}, {}", self.slot, slots.join(" "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_of_each_fills_its_field() {
+        let largest = [POSITION_MAX, PAYLOAD_MAX.into(), FRAMES_MAX.into()];
+        assert_eq!(largest, [47, 14, 24].map(|bits| u64::MAX >> (64 - bits)));
+        assert_eq!((HOSTS_MAX, SLOTS_TOLD), (0x10_0000, 0x4000));
+    }
+}

@@ -495,6 +495,34 @@ impl Sending for Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fastpass::Params;
+    use model::{Encap, EndpointConfig, HostId};
+    use units::Rate;
+
+    #[test]
+    fn who_wants_slots_waits_for_the_arbiter_and_who_does_not_for_the_receiver() {
+        let config = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
+        let settings = Settings::new(&Params::DEFAULT, &config);
+        let mut sender = Sender {
+            arbiter_asked: 3,
+            ..Sender::default()
+        };
+        let receiver = settings.ask(0).max(settings.repeats(0));
+        let arbiter = settings.rto(3);
+        assert_ne!(receiver, arbiter);
+        assert_eq!(sender.patience(&settings), receiver);
+        sender.wanted = 1;
+        assert_eq!(sender.patience(&settings), arbiter);
+    }
+
+    #[test]
+    fn an_empty_message_may_be_done_when_its_end_was_said_and_no_sooner() {
+        let mut sender = Sender::default();
+        assert!(sender.push(Time::ZERO, 0));
+        assert!(!sender.may_be_done(1));
+        sender.take_end(Time::ZERO, Lifetime::OneMessage, false);
+        assert!(sender.may_be_done(1) && !sender.may_be_done(2));
+    }
 
     #[test]
     fn broken_books_are_noticed() {

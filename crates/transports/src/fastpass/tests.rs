@@ -3,6 +3,7 @@
 use super::arbiter::{Arbiter, Plan, Request, Word};
 use super::header::Alloc;
 use super::ways::Chooser;
+use super::words::Beside;
 use super::*;
 use model::{Class, ConnId, Signal};
 use proptest::prelude::*;
@@ -399,6 +400,50 @@ fn frames_of_one_message_take_every_way_in_turn() {
     assert_eq!(seen(tree, 7).len(), 6);
 }
 
+#[test]
+fn an_answer_names_no_more_slots_than_it_has_bits_for_their_ways() {
+    let tree = clos(2, 2, tier(2, 1), 2, Some(tier(3, 1)));
+    let mut arbiter = Arbiter::new(Plan {
+        batch: 16,
+        ..plan(Order::Fair, Some(tree))
+    });
+    arbiter.on_request(Time::ZERO, wants(0, 7, 1, 16));
+    arbiter.work(Time::ZERO, Span::ZERO, false);
+    let answers = std::iter::from_fn(|| arbiter.pop(Time::ZERO));
+    let slots = answers.map(|answer| match answer.word {
+        Word::Alloc(alloc) => alloc.each().count(),
+        Word::Wait(flow) => panic!("flow {flow} waits"),
+    });
+    // Each way takes three bits, and there are 32.
+    assert_eq!(slots.collect::<Vec<_>>(), [10, 6]);
+}
+
+/// Two of them take as long as a frame.
+#[test]
+fn words_to_other_racks_and_from_them_take_the_room_of_frames() {
+    let plan = Plan {
+        own: Some(0),
+        words: 2,
+        ..plan(Order::Fair, Some(clos(2, 4, tier(4, 1), 1, None)))
+    };
+    let mut beside = Beside::default();
+    for near_or_far in [1, 7] {
+        (0..5).for_each(|_| beside.says(&plan, HostId(near_or_far)));
+        (0..3).for_each(|_| beside.hears(&plan, HostId(near_or_far)));
+    }
+    let mut take = |slot| {
+        let taken = beside.take(&plan, slot, &mut []);
+        (taken.out, taken.into)
+    };
+    assert_eq!([take(0), take(1)], [(2, 1), (0, 0)]);
+    beside.says(&plan, HostId(7));
+    assert_eq!(
+        beside.take(&plan, 2, &mut []).out,
+        1,
+        "and the one that was left"
+    );
+}
+
 /// Leaves below as many spines as there are ways, or a fat tree: hosts, racks and pods in order.
 fn clos(racks: u32, hosts: u32, up: Tier, pods: u32, core: Option<Tier>) -> Shape {
     let seats = (0..pods * racks * hosts).map(|host| Seat {
@@ -666,6 +711,51 @@ fn an_arbiter_that_frames_are_too_short_for_says_how_long_they_must_be() {
     facts.net = Some(&never);
     let wrong = Params::DEFAULT.settled(&facts).unwrap_err().message;
     assert!(!wrong.contains("run.mtu"), "{wrong}");
+}
+
+/// So many hosts in one rack.
+struct Rack(u32);
+
+impl model::Net for Rack {
+    fn hosts(&self) -> u32 {
+        self.0
+    }
+    fn rate(&self, _: HostId) -> Rate {
+        Rate::gbps(10)
+    }
+    fn rack(&self, _: HostId) -> u32 {
+        0
+    }
+    fn ways(&self, a: HostId, b: HostId) -> u16 {
+        u16::from(a != b)
+    }
+    fn base_rtt(&self, _: HostId, _: HostId) -> Option<Span> {
+        Some(Span::us(10))
+    }
+    fn way(&self, a: HostId, b: HostId) -> Vec<(u16, Rate, u32)> {
+        let known = a.0.max(b.0) < self.0;
+        let links = [a.0, self.0 + b.0].map(|link| (1, Rate::gbps(10), link));
+        if known { links.to_vec() } else { Vec::new() }
+    }
+    fn longest_rtt(&self) -> Option<Span> {
+        Some(Span::us(10))
+    }
+}
+
+#[test]
+fn an_arbiter_serves_as_many_hosts_as_its_words_can_name() {
+    let settled = |hosts| {
+        let net = Rack(hosts);
+        let mut facts = Facts::of(Encap::PAPER);
+        facts.net = Some(&net);
+        Params::DEFAULT.settled(&facts)
+    };
+    for hosts in [2, header::HOSTS_MAX] {
+        let arbiter = settled(hosts).unwrap().and_then(|params| params.arbiter);
+        assert_eq!(arbiter, Some(hosts - 1), "the last of {hosts}");
+    }
+    let wrong = settled(header::HOSTS_MAX + 1).unwrap_err();
+    assert_eq!(wrong.to_string(), "arbiter: there are hosts 0 to 1048575");
 }
 
 #[test]

@@ -236,3 +236,21 @@ fn racks(plan: &Plan, host: HostId) -> Option<(&Shape, u32, u32)> {
     let rack = shape.seats.get(host.0 as usize)?.rack;
     (own != rack).then_some((shape, own, rack))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_requests_are_remembered_as_told_and_no_more() {
+        let mut told = Told::default();
+        let most = u32::try_from(TOLD_MAX).unwrap();
+        (0..=most).for_each(|flow| told.add((0, flow), 1, Time(9)));
+        let knows = |told: &Told, flow| told.is_under_way((0, flow), 1, Time(8));
+        let known = [0, most - 1, most].map(|flow| knows(&told, flow));
+        assert_eq!(known, [true, true, false]);
+        told.forget(Time(9));
+        told.add((0, most), 1, Time(10));
+        assert!(!knows(&told, 0) && knows(&told, most));
+    }
+}

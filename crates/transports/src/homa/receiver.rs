@@ -381,6 +381,31 @@ impl Receiving for Receiver {
 mod tests {
     use super::*;
 
+    /// A message that ends farther away than its packets can tell is cut where it was to end.
+    #[test]
+    fn a_cut_that_leaves_the_end_where_it_is_makes_sense() {
+        let end = u64::from(LEFT_MAX) + 1_000;
+        let mut receiver = Receiver {
+            active: true,
+            end,
+            known: true,
+            ..Receiver::default()
+        };
+        let data = Data {
+            offset: 1_000,
+            has: 0,
+            length: 0,
+            left: LEFT_MAX,
+            ordinal: 0,
+            lifetime: model::Lifetime::OneMessage,
+            cut: true,
+            answer: false,
+        };
+        assert!(!receiver.learn(&data, end + 1, false), "no farther");
+        assert!(receiver.learn(&data, end, false));
+        assert_eq!((receiver.end, receiver.cut), (end, true));
+    }
+
     #[test]
     fn broken_books_are_noticed() {
         let breaks: [fn(&mut Receiver); 3] = [

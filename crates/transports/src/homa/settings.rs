@@ -109,7 +109,11 @@ impl Settings {
             max_incoming: params.max_incoming.0,
             max_granted,
             // DEVIATES(homa linux): cut-offs are parameters; no receiver tells its senders others with CUTOFFS.
-            cutoffs: params.cutoffs.unwrap_or_else(|| params.fallback_cutoffs()),
+            // Where nobody knows the messages, those of the default profile, of which as many count as there are levels.
+            cutoffs: params
+                .cutoffs
+                .or(Params::DEFAULT.cutoffs)
+                .expect("the default profile has some"),
             cutoff_by: params.cutoff_by,
             priorities: all,
             first_scheduled: all - scheduled,
@@ -248,12 +252,5 @@ impl Params {
         self.unscheduled_priorities
             .unwrap_or(half)
             .clamp(1, self.priorities)
-    }
-
-    /// The cut-offs where nobody knows the messages: those of the default profile, as far as they go.
-    fn fallback_cutoffs(&self) -> Cutoffs {
-        let all = Self::DEFAULT.cutoffs.expect("the default profile has some");
-        let most = usize::from(self.levels() - 1).min(all.list().len());
-        Cutoffs::new(&all.list()[..most]).expect("a part of a list that ascends")
     }
 }

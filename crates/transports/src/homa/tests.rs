@@ -229,6 +229,28 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
     insta::assert_snapshot!(refusals);
 }
 
+#[test]
+fn what_a_refusal_tells_one_to_set_is_enough() {
+    let read = |key: &str, value: &str| {
+        let text = format!("{key} = \"{value}\"");
+        Params::read(&text.parse().unwrap(), FirstRtt::Plain)
+    };
+    for (key, little) in [
+        ("max_incoming", "1B"),
+        ("timeout", "10ms"),
+        ("linger", "1s"),
+    ] {
+        let wrong = read(key, little).unwrap_err();
+        let told = wrong
+            .message
+            .split_once("set it to \"")
+            .expect("it says what")
+            .1;
+        let enough = told.split_once('"').expect("a value").0;
+        assert_eq!(read(key, enough).map(drop), Ok(()), "{wrong}");
+    }
+}
+
 /// The line serves the shortest also where it was chosen while somebody else was paused.
 #[test]
 fn a_pause_of_another_flow_changes_no_order() {

@@ -154,6 +154,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_end_of_a_message_before_is_past_and_of_one_behind_nonsense() {
+        let of = |ordinal: u16| {
+            let end = End {
+                at: 0,
+                ordinal,
+                lifetime: model::Lifetime::Persistent,
+                answer: false,
+                cut: false,
+            };
+            Receiver::default().on_end(Time::ZERO, &end)
+        };
+        let verdicts = [0, 1, 32_767, 32_768, u16::MAX].map(of);
+        let [before, behind] = [Verdict::Past, Verdict::Nonsense];
+        assert_eq!(verdicts, [Verdict::New, behind, behind, before, before]);
+    }
+
+    #[test]
     fn broken_books_are_noticed() {
         let breaks: [fn(&mut Receiver); 2] = [|x| x.owed = 1, |x| (x.owed, x.listed) = (1, true)];
         Receiver::default().check();

@@ -272,6 +272,20 @@ fn a_question_and_its_answer_need_one_acknowledgement() {
 }
 
 #[test]
+fn an_answer_says_that_the_question_has_arrived() {
+    let found = ladder("", 2, |pair| {
+        pair.exchange(Time::ZERO, A, B, [1_000, 2_000]);
+        pair.lose(("DONE", 1));
+    });
+    let done = moment(&found, 0.0, "A is done with message 0");
+    assert_eq!(
+        done.to_bits(),
+        moment(&found, 0.0, "A received message 0").to_bits(),
+        "{found}"
+    );
+}
+
+#[test]
 fn a_cancelled_message_ends_with_what_had_left() {
     let found = ladder("window = 3", 2, |pair| {
         let conn = pair.message(Time::ZERO, A, B, 200_000);
@@ -411,6 +425,12 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
     })
     .concat();
     insta::assert_snapshot!(refusals);
+}
+
+#[test]
+fn packets_of_a_message_take_several_ways_unless_told_otherwise() {
+    let sprays = |text: &str| Factory::sprays(&params(text));
+    assert!(sprays("") && sprays("ways = \"random\"") && !sprays("ways = \"flow\""));
 }
 
 #[test]

@@ -618,3 +618,27 @@ impl Endpoint for Host {
         self.counts.report(report);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Encap;
+    use units::Rate;
+
+    #[test]
+    fn broken_books_are_noticed() {
+        let config = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
+        let breaks: [fn(&mut Host); 3] = [
+            |x| x.crediting.used = 1,
+            |x| x.unspent = 1,
+            |x| x.outbound = 1,
+        ];
+        Host::new(&Params::DEFAULT, &config).check();
+        for (n, spoil) in breaks.into_iter().enumerate() {
+            let mut x = Host::new(&Params::DEFAULT, &config);
+            spoil(&mut x);
+            let x = std::panic::AssertUnwindSafe(x);
+            assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use testkit::{A, B};
 use units::{Bytes, Time};
 
 /// One host, driven by hand.
-type Bench = testkit::Alone<Host>;
+pub(super) type Bench = testkit::Alone<Host>;
 
 fn alone(params: &Params, me: HostId) -> Bench {
     let config = EndpointConfig::new(me, Rate::gbps(10), Encap::PAPER).with(|told| {
@@ -20,7 +20,7 @@ fn alone(params: &Params, me: HostId) -> Bench {
 }
 
 /// A sender with its connection open and `length` bytes to send.
-fn open(params: &Params, length: u64) -> Bench {
+pub(super) fn open(params: &Params, length: u64) -> Bench {
     let mut bench = alone(params, A);
     bench.call(|host, cx| {
         host.connect(cx, ConnId(1), B, Lifetime::Persistent);
@@ -40,12 +40,12 @@ fn sender(bench: &Bench) -> &Sender {
 }
 
 /// Sends all that may leave and returns how many packets that are.
-fn flush(bench: &mut Bench) -> u64 {
+pub(super) fn flush(bench: &mut Bench) -> u64 {
     std::iter::from_fn(|| bench.poll()).count() as u64
 }
 
 /// `packets` more arrived, two by two; the first `marked` of them were marked.
-fn acknowledge(bench: &mut Bench, from: u64, packets: u64, marked: u64) {
+pub(super) fn acknowledge(bench: &mut Bench, from: u64, packets: u64, marked: u64) {
     let mut done = 0;
     while done < packets {
         let step = 2.min(packets - done);

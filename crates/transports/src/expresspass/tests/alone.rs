@@ -1,6 +1,7 @@
 //! One endpoint alone, told lies and half-truths: what it says and counts.
 
 mod asking;
+mod leaving;
 
 use super::frames;
 use super::*;
@@ -720,4 +721,20 @@ fn a_question_whose_request_was_lost_is_answered() {
     let totals = pair.totals();
     // The first credit comes before the acknowledgements, and brings a packet that has come.
     assert!(totals.duplicates <= 1, "{}", pair.tail());
+}
+
+#[test]
+fn a_delay_from_quantiles_lies_anywhere_between_two_neighbours() {
+    let mut host = Alone::new(A);
+    let delays = HostDelay::Quantiles([1, 2, 10].map(Span::us).to_vec());
+    let mut drawn = [(); 1_000].map(|()| host.step(|_, cx| draw_delay(&delays, cx)));
+    drawn.sort_unstable();
+    assert!(Span::us(1) <= drawn[0] && drawn[999] <= Span::us(10));
+    // The median is 2 us, and half of the rest lies beyond 6 us.
+    let below = |us| drawn.partition_point(|&delay| delay < Span::us(us));
+    let shares = [below(2), below(6)];
+    assert!(
+        (450..550).contains(&shares[0]) && (700..800).contains(&shares[1]),
+        "{shares:?}"
+    );
 }

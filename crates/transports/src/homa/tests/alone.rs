@@ -327,3 +327,80 @@ fn what_comes_to_wait_behind_more_urgent_packets_later_is_not_asked_for() {
     }
     assert!(bench.host.counts.resends > 0);
 }
+
+/// A full frame of a lasting connection, with `left` bytes of its message to go before it.
+fn lasting(ordinal: u16, offset: u64, left: u32) -> Packet {
+    let data = Data {
+        ordinal,
+        lifetime: Lifetime::Persistent,
+        ..piece(offset, offset + u64::from(left))
+    };
+    data.packet(A, ConnId(1), 1538)
+}
+
+#[test]
+fn a_message_behind_a_long_one_comes_at_the_priority_of_its_own_length() {
+    let mut bench = alone("");
+    let priority = |bench: &Alone<Host>, conn| {
+        let slot = bench.host.conns.find(ConnId(conn)).unwrap();
+        bench.host.conns[slot].rx.priority
+    };
+    for frame in 0..70 {
+        bench.hear(&lasting(
+            0,
+            frame * 1460,
+            70 * 1460 - 1460 * u32::try_from(frame).unwrap(),
+        ));
+    }
+    bench.hear(&lasting(1, 70 * 1460, 3_000));
+    data(&mut bench, 2, 0, 1460, 3_000);
+    data(&mut bench, 3, 0, 1460, 206_400);
+    assert_eq!(priority(&bench, 1), priority(&bench, 2));
+    assert!(priority(&bench, 2) < priority(&bench, 3));
+}
+
+#[test]
+fn no_more_leaves_than_was_granted_to_the_byte() {
+    let text = "profile = \"sigcomm18\"\nunscheduled = \"1460B\"";
+    let settings = Settings::new(&params(text), &config());
+    let mut sender = Sender::default();
+    assert!(sender.push(Time::ZERO, 100_000, &settings));
+    sender.take(Time::ZERO, &settings);
+    let grant = Grant {
+        from: 1460,
+        upto: 2_000,
+        priority: 7,
+    };
+    assert!(sender.on_grant(Time::ZERO, grant, &settings));
+    assert_eq!(sender.take(Time::ZERO, &settings).length, 540);
+    assert!(!sender.is_ready());
+}
+
+#[test]
+fn a_message_may_be_done_when_its_last_packet_has_left_and_no_sooner() {
+    let settings = Settings::new(&params(""), &config());
+    for length in [0, 1460] {
+        let mut sender = Sender::default();
+        assert!(sender.push(Time::ZERO, length, &settings));
+        assert!(!sender.may_be_done(1), "{length} B");
+        sender.take(Time::ZERO, &settings);
+        assert!(
+            sender.may_be_done(1) && !sender.may_be_done(2),
+            "{length} B"
+        );
+    }
+}
+
+/// A sender fills its last frame, of which its grant has so many bytes.
+#[test]
+fn what_a_frame_takes_beyond_its_grant_counts_as_granted() {
+    let beyond = |within: u32| {
+        let mut bench = with_bursts("profile = \"sigcomm18\"");
+        bench.hear(&piece(0, 100_000_000).packet(A, ConnId(1), 1538));
+        let slot = bench.host.conns.find(ConnId(1)).unwrap();
+        let before = bench.host.conns[slot].rx.granted;
+        bench.hear(&granted(u32::try_from(before).unwrap() - within));
+        bench.host.conns[slot].rx.granted - before
+    };
+    assert_eq!([0, 1, 1459, 1460].map(beyond), [0, 1459, 1, 0]);
+}

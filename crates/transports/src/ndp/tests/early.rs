@@ -215,3 +215,21 @@ fn parameters_of_trimming_are_unknown_and_those_of_dropping_known() {
     let refusals = refusals.map(|text| read(text).unwrap_err().to_string() + "\n");
     insta::assert_snapshot!("aeolus_refusals", refusals.concat());
 }
+
+#[test]
+fn a_port_before_a_host_has_room_for_probes_and_for_what_one_line_held_back() {
+    let config = EndpointConfig::new(B, Rate::gbps(10), Encap::PAPER);
+    let crowd = Crowd {
+        messages: 3,
+        of_one: 2,
+        largest: 10 * 1460,
+        ways: 2,
+    };
+    let protects = |params: &Params| Factory::protects(params, &config, crowd);
+    let aeolus = aeolus("window = 4");
+    let drops = aeolus.drop_spec(Encap::PAPER).unwrap().threshold.get();
+    // A probe on two ways of three messages, and four frames of two; a frame that has begun; and what ports take unasked.
+    let bytes = 6 * 84 + 8 * 1538 + 1538 + drops;
+    assert_eq!(protects(&aeolus).map(|room| room.bytes.get()), Some(bytes));
+    assert_eq!(protects(&params("")), None, "nothing is dropped first");
+}
