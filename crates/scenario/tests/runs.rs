@@ -4,7 +4,7 @@ mod common;
 
 use common::assembled;
 use results::{FlowRow, RunRecord, Status};
-use scenario::{Alone, Progress, Scenario, Watch, load_text};
+use scenario::{Alone, Progress, Scenario, Watch};
 use units::{Span, Time};
 
 fn run(name: &str, sets: &[&str], threads: u16) -> RunRecord {
@@ -533,7 +533,8 @@ fn a_window_counts_as_far_as_the_run_went() {
 fn what_is_resolved_quotes_thresholds_on_tags_of_several_words() {
     let text = "[topology]\nkind = \"star\"\nhosts = 4\n[[workload]]\nkind = \"incast\"\nsenders = 2\ntag = \"größe, small\"\n\
                 [thresholds]\n\"tags.größe, small.took\" = \"< 1ms\"\n";
-    let resolve = |text: &str| load_text("t.toml", text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let resolve =
+        |text: &str| scenario::load_text("t.toml", text, &[]).unwrap_or_else(|e| panic!("{e}"));
     let first = resolve(text);
     let again = resolve(&first.resolved_toml());
     assert_eq!(again.resolved_toml(), first.resolved_toml());

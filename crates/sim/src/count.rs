@@ -1,12 +1,13 @@
 //! Counters of ports over a stretch of a run, beside those of the whole.
 
+use crate::host::Host;
 use crate::node::{Kind, Node};
 use crate::outcome;
 use crate::promised::OnLinks;
+use crate::setup::Probes;
 use crate::tally::Tally;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use units::{Span, Time};
 
 /// What ports counted in a window of time, and what receivers had accepted when another began and ended. It looks before the
@@ -34,27 +35,18 @@ enum Look {
 }
 
 impl Window {
-    /// Of `ports` and of `receivers`, where there are such; their ends are not among them.
-    pub(crate) fn new(
-        ports: Option<&Range<Time>>,
-        receivers: Option<&Range<Time>>,
-        links: usize,
-    ) -> Self {
+    /// Of the windows that are asked for; their ends are not among them.
+    pub(crate) fn new(probes: &Probes, links: usize) -> Self {
         let last = |end: Time| Time(end.0.saturating_sub(1));
-        let mut looks = Vec::new();
+        let (mut looks, ports) = (Vec::new(), probes.window.as_ref());
         if let Some(range) = ports {
             looks.push((last(range.end), Look::End));
             if range.start > Time::ZERO {
                 looks.push((last(range.start), Look::Begin));
             }
         }
-        let edges = receivers.map(|range| [range.start, range.end]);
-        looks.extend(
-            edges
-                .into_iter()
-                .flatten()
-                .map(|at| (last(at), Look::Receivers)),
-        );
+        let edges = probes.received.iter().flat_map(|of| [of.start, of.end]);
+        looks.extend(edges.map(|at| (last(at), Look::Receivers)));
         looks.sort_unstable_by_key(|&look| Reverse(look));
         Self {
             looks,
@@ -137,7 +129,7 @@ fn accepted<'n>(nodes: impl Iterator<Item = &'n mut Node>) -> Accepted {
         Kind::Host(host) => Some(host),
         Kind::Switch(_) => None,
     });
-    hosts.flat_map(|host| host.accepted()).collect()
+    hosts.flat_map(Host::accepted).collect()
 }
 
 /// From here on, the largest queue is that of what waits now and comes later.

@@ -721,11 +721,7 @@ pub(crate) fn run_with(
             .probes
             .every
             .map_or(Time::NEVER, |every| Time(every.0)),
-        counted: Window::new(
-            setup.probes.window.as_ref(),
-            setup.probes.received.as_ref(),
-            setup.topology.links.len(),
-        ),
+        counted: Window::new(&setup.probes, setup.topology.links.len()),
         looks: Looks::new(setup),
         last: Time::ZERO,
         ahead: None,
