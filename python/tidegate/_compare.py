@@ -235,7 +235,8 @@ def _one(value: object) -> str:
     >>> _one([1, 2]), _one("a")
     ('[[1, 2]]', '"a"')
     """
-    return toml([value] if isinstance(value, list | tuple) else value)
+    text = toml(value)
+    return f"[{text}]" if isinstance(value, list | tuple) else text
 
 
 @suggesting
