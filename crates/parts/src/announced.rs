@@ -341,8 +341,8 @@ impl Sending for Announced {
         !self.active
     }
 
-    fn is_used(&self) -> bool {
-        self.active || self.ordinal > 0
+    fn done(&self) -> u32 {
+        self.ordinal
     }
 
     fn check(&self) {

@@ -25,10 +25,14 @@ pub const fn told(number: u32) -> u16 {
 
 /// The direction that leaves.
 pub trait Sending: Default {
+    /// Messages that are done.
+    fn done(&self) -> u32;
     /// Whether it has nothing to do.
     fn is_idle(&self) -> bool;
     /// Whether a message was ever sent on it.
-    fn is_used(&self) -> bool;
+    fn is_used(&self) -> bool {
+        !self.is_idle() || self.done() > 0
+    }
     /// Panics where an invariant is broken.
     fn check(&self);
 }
@@ -60,7 +64,29 @@ pub struct Conn<S, R, X> {
     pub rx: R,
     /// What the transport keeps besides.
     pub own: X,
+    sending: Age,
+    arriving: Age,
     alarm: Alarm,
+}
+
+/// Which message of a direction was asked about last, and its age.
+#[derive(Clone, Copy, Debug)]
+struct Age {
+    ordinal: u32,
+    age: u32,
+}
+
+impl Age {
+    /// The age of message `ordinal`, which is `next` where nobody has asked about that one.
+    #[inline]
+    fn of(&mut self, ordinal: u32, next: &mut u32) -> u32 {
+        if self.ordinal != ordinal {
+            let age = *next;
+            *next = next.wrapping_add(1);
+            *self = Self { ordinal, age };
+        }
+        self.age
+    }
 }
 
 impl<S: Sending, R: Receiving, X> Conn<S, R, X> {
@@ -94,6 +120,12 @@ impl<S: Sending, R: Receiving, X> Conn<S, R, X> {
         self.lifetime.is_over(self.opener, sent, got)
     }
 
+    /// The age that [`Connections::age_sending`] told last.
+    #[inline]
+    pub fn sending_age(&self) -> u32 {
+        self.sending.age
+    }
+
     /// When its alarm rings.
     pub fn due(&self) -> Time {
         self.alarm.due()
@@ -123,8 +155,8 @@ pub struct Connections<S, R, X> {
     linger: Span,
     slots: Slab<Conn<S, R, X>>,
     slot_of: ConnMap,
-    /// Connections so far.
-    opened: u32,
+    /// Connections so far, and messages behind the first ones of theirs that were ranked.
+    ages: u32,
     done: Lingering,
     timers: Timers,
 }
@@ -137,7 +169,7 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
             linger,
             slots: Slab::default(),
             slot_of: ConnMap::default(),
-            opened: 0,
+            ages: 0,
             done: Lingering::default(),
             timers: Timers::default(),
         }
@@ -161,8 +193,12 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
 
     /// Adds a connection that is not there.
     pub fn add(&mut self, id: ConnId, peer: HostId, opener: bool, lifetime: Lifetime) -> u32 {
-        let order = self.opened;
-        self.opened = order.wrapping_add(1);
+        let order = self.ages;
+        self.ages = order.wrapping_add(1);
+        let first = Age {
+            ordinal: 0,
+            age: order,
+        };
         let slot = self.slots.insert(Conn {
             id,
             peer,
@@ -172,6 +208,8 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
             tx: S::default(),
             rx: R::default(),
             own: X::default(),
+            sending: first,
+            arriving: first,
             alarm: Alarm::OFF,
         });
         self.slot_of.insert(id, slot);
@@ -356,6 +394,35 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
     #[inline]
     pub fn get_mut(&mut self, slot: u32, order: u32) -> Option<&mut Conn<S, R, X>> {
         self.slots.get_mut(slot).filter(|conn| conn.order == order)
+    }
+
+    /// How old the message under way is that leaves on a connection: older ones have smaller numbers. The first is as old
+    /// as its connection, and any other begins when this is asked first.
+    #[inline]
+    pub fn age_sending(&mut self, slot: u32) -> u32 {
+        let Conn { tx, sending, .. } = &mut self.slots[slot];
+        sending.of(tx.done(), &mut self.ages)
+    }
+
+    /// The same of the message that arrives on it.
+    #[inline]
+    pub fn age_arriving(&mut self, slot: u32) -> u32 {
+        let Conn { rx, arriving, .. } = &mut self.slots[slot];
+        arriving.of(rx.complete(), &mut self.ages)
+    }
+
+    /// The connection in `slot`, if the message that leaves on it has this age: its place may be another's.
+    #[inline]
+    pub fn sending(&self, slot: u32, age: u32) -> Option<&Conn<S, R, X>> {
+        let conn = self.slots.get(slot);
+        conn.filter(|conn| conn.sending_age() == age)
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn sending_mut(&mut self, slot: u32, age: u32) -> Option<&mut Conn<S, R, X>> {
+        let conn = self.slots.get_mut(slot);
+        conn.filter(|conn| conn.sending_age() == age)
     }
 
     /// The connection in `slot`, if there is one.

@@ -16,8 +16,8 @@ impl Sending for Way {
     fn is_idle(&self) -> bool {
         !self.busy
     }
-    fn is_used(&self) -> bool {
-        self.used
+    fn done(&self) -> u32 {
+        u32::from(self.used)
     }
     fn check(&self) {
         assert!(!self.broken, "a broken sender");
@@ -411,4 +411,24 @@ fn every_connection_is_looked_at_in_its_turn() {
         let check = std::panic::AssertUnwindSafe(|| all.check(0, |_| {}));
         assert!(std::panic::catch_unwind(check).is_err());
     }
+}
+
+#[test]
+fn the_first_message_is_as_old_as_its_connection_and_the_next_as_the_moment_it_is_ranked() {
+    let (mut all, first) = with(7);
+    let second = all.add(ConnId(8), PEER, false, Lifetime::Persistent);
+    let ages = |all: &mut Connections<Way, Way, ()>| {
+        [first, second].map(|slot| (all.age_sending(slot), all.age_arriving(slot)))
+    };
+    assert_eq!(ages(&mut all), [(0, 0), (1, 1)]);
+    // Its first message is done, and the next is younger than all that are there.
+    all[first].tx.used = true;
+    assert!(all.sending(first, 0).is_some(), "nobody has asked yet");
+    assert_eq!(ages(&mut all), [(2, 0), (1, 1)]);
+    assert!(all.sending(first, 0).is_none() && all.sending_mut(first, 0).is_none());
+    assert!(all.sending(first, 2).is_some() && all.sending_mut(first, 2).is_some());
+    all[second].rx.complete = 3;
+    assert_eq!(ages(&mut all), [(2, 0), (1, 3)]);
+    let third = all.add(ConnId(9), PEER, true, Lifetime::Exchange);
+    assert_eq!((all[third].order, all.age_sending(third)), (4, 4));
 }

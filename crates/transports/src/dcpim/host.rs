@@ -156,7 +156,9 @@ impl Host {
         let conn = &mut self.conns[slot];
         if !conn.tx.queued && conn.tx.is_ready() {
             conn.tx.queued = true;
-            self.line.push(Reverse((conn.tx.by(), conn.order, slot)));
+            let by = conn.tx.by();
+            self.line
+                .push(Reverse((by, self.conns.age_sending(slot), slot)));
         }
         self.arm(slot);
     }
@@ -327,8 +329,9 @@ impl Host {
             conn.rx.rank = None;
             return self.leave(now, peer, old);
         }
-        let rank = Some((conn.rx.message.to_come(), conn.order, slot));
-        conn.rx.rank = rank;
+        let to_come = conn.rx.message.to_come();
+        let rank = Some((to_come, self.conns.age_arriving(slot), slot));
+        self.conns[slot].rx.rank = rank;
         // Alone, it was in no hurry to have the right one.
         if let Some((.., other)) = self.asking.only(peer) {
             self.rank_anew(other);
@@ -339,8 +342,9 @@ impl Host {
 
     /// Less of a message is to come than when it was ranked.
     fn rank_anew(&mut self, slot: u32) {
+        let age = self.conns.age_arriving(slot);
         let conn = &mut self.conns[slot];
-        let new = (conn.rx.message.to_come(), conn.order, slot);
+        let new = (conn.rx.message.to_come(), age, slot);
         if let Some(old) = conn.rx.rank.replace(new)
             && old != new
         {
@@ -486,8 +490,8 @@ impl Host {
     #[inline]
     fn choose(&mut self, now: Time) -> Option<u32> {
         while let Some(mut first) = self.line.peek_mut() {
-            let Reverse((by, order, slot)) = *first;
-            let conn = self.conns.get_mut(slot, order);
+            let Reverse((by, age, slot)) = *first;
+            let conn = self.conns.sending_mut(slot, age);
             let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
                 PeekMut::pop(first);
                 continue;
@@ -523,10 +527,9 @@ impl Host {
             };
             may && conn.tx.queued && conn.tx.is_ready_at(now)
         };
-        let place = |&Reverse((_, order, slot)): &Reverse<Rank>| {
-            let conn = self.conns.get(slot)?;
-            let chosen = conn.order == order && open(conn);
-            chosen.then(|| (conn.tx.by(), order, slot))
+        let place = |&Reverse((_, age, slot)): &Reverse<Rank>| {
+            let conn = self.conns.sending(slot, age).filter(|conn| open(conn))?;
+            Some((conn.tx.by(), age, slot))
         };
         let Some((.., slot)) = self.line.iter().filter_map(place).min() else {
             return Transmit::Nothing;

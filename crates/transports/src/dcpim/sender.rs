@@ -263,8 +263,8 @@ impl Sending for Sender {
         self.message.is_idle()
     }
 
-    fn is_used(&self) -> bool {
-        self.message.is_used()
+    fn done(&self) -> u32 {
+        self.message.ordinal()
     }
 
     fn check(&self) {

@@ -26,21 +26,23 @@ impl Host {
             self.promised = self.promised + promised - rx.promised;
             rx.promised = promised;
         }
+        let (old, peer) = (rx.rank, conn.own.place);
         let wants = rx.active && !rx.is_granted() && rx.tries == 0;
-        let new = wants.then(|| Rank {
-            left: match self.settings.law {
-                Law::Packet => rx.grants_end() - rx.granted,
-                Law::Window => rx.end - rx.base - rx.got(),
-            },
-            order: conn.order,
-            slot,
-            peer: conn.own.place,
+        let left = wants.then(|| match self.settings.law {
+            Law::Packet => rx.grants_end() - rx.granted,
+            Law::Window => rx.end - rx.base - rx.got(),
         });
-        if new != rx.rank {
+        let new = left.map(|left| Rank {
+            left,
+            order: self.conns.age_arriving(slot),
+            slot,
+            peer,
+        });
+        if new != old {
             // One that wants more than before may leave its place to one of which nothing is on the way.
-            self.needy |= matches!((rx.rank, new), (Some(old), Some(new)) if new.left > old.left);
-            self.ranks.change(rx.rank, new);
-            rx.rank = new;
+            self.needy |= matches!((old, new), (Some(old), Some(new)) if new.left > old.left);
+            self.ranks.change(old, new);
+            self.conns[slot].rx.rank = new;
         }
     }
 

@@ -199,7 +199,8 @@ impl Host {
         let conn = &mut self.conns[slot];
         if !conn.tx.queued && conn.tx.is_ready() {
             conn.tx.queued = true;
-            let choice = (conn.tx.left(), conn.order, slot);
+            let left = conn.tx.left();
+            let choice = (left, self.conns.age_sending(slot), slot);
             self.choices.push(Reverse(choice));
         }
         self.arm(slot);
@@ -550,8 +551,8 @@ impl Host {
     fn choose(&mut self) -> Option<u32> {
         // DEVIATES(homa linux): the oldest message gets no share of a sender's line, only of a receiver's grants.
         while let Some(mut top) = self.choices.peek_mut() {
-            let (left, order, slot) = top.0;
-            let conn = self.conns.get_mut(slot, order);
+            let (left, age, slot) = top.0;
+            let conn = self.conns.sending_mut(slot, age);
             let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
                 PeekMut::pop(top);
                 continue;
@@ -648,7 +649,7 @@ impl Host {
             conn.tx.is_ready() && cx.gates.may_send(conn.id, conn.tx.priority(&self.settings))
         };
         let ready = self.conns.iter().filter(open);
-        let Some(best) = ready.min_by_key(|conn| (conn.tx.left(), conn.order)) else {
+        let Some(best) = ready.min_by_key(|conn| (conn.tx.left(), conn.sending_age())) else {
             return Transmit::Nothing;
         };
         let slot = self.conns.find(best.id).expect("it is there");

@@ -477,8 +477,8 @@ impl Sending for Sender {
         !self.active
     }
 
-    fn is_used(&self) -> bool {
-        self.active || self.ordinal > 0
+    fn done(&self) -> u32 {
+        self.ordinal
     }
 
     fn check(&self) {

@@ -128,7 +128,7 @@ impl Host {
         if !conn.tx.queued && conn.tx.is_ready() {
             conn.tx.queued = true;
             let by = by(&self.settings, &conn.tx);
-            self.line.push(by, conn.order, slot);
+            self.line.push(by, self.conns.age_sending(slot), slot);
         }
         self.arm(slot);
     }
@@ -284,16 +284,14 @@ impl Host {
         let conn = &mut self.conns[slot];
         let wants = conn.rx.waits(&self.settings) == Waits::Turn;
         let old = conn.rx.rank;
-        let new = wants.then(|| {
-            let key = match (self.settings.receiver, old) {
-                (Choice::Shortest, _) => conn.rx.message.to_come(),
-                (Choice::Turns, Some((turn, ..))) if !over => turn,
-                (Choice::Turns, _) => self.tokens.next_turn(),
-            };
-            (key, conn.order, slot)
+        let key = wants.then(|| match (self.settings.receiver, old) {
+            (Choice::Shortest, _) => conn.rx.message.to_come(),
+            (Choice::Turns, Some((turn, ..))) if !over => turn,
+            (Choice::Turns, _) => self.tokens.next_turn(),
         });
+        let new = key.map(|key| (key, self.conns.age_arriving(slot), slot));
         if old != new {
-            conn.rx.rank = new;
+            self.conns[slot].rx.rank = new;
             self.tokens.change(now, old, new);
         }
     }
@@ -421,8 +419,8 @@ impl Host {
     /// The message whose packet leaves next: the first of [`Host::line`] then.
     #[inline]
     fn choose(&mut self, now: Time) -> Option<u32> {
-        while let Some((key, order, slot)) = self.line.first() {
-            let conn = self.conns.get_mut(slot, order);
+        while let Some((key, age, slot)) = self.line.first() {
+            let conn = self.conns.sending_mut(slot, age);
             let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
                 self.line.pop();
                 continue;
@@ -458,12 +456,9 @@ impl Host {
             };
             may && conn.tx.queued && conn.tx.is_ready_at(now)
         };
-        let place = |(key, order, slot)| {
-            let conn = self.conns.get(slot)?;
-            if conn.order != order || !open(conn) {
-                return None;
-            }
-            Some((by(settings, &conn.tx).unwrap_or(key), order, slot))
+        let place = |(key, age, slot)| {
+            let conn = self.conns.sending(slot, age).filter(|conn| open(conn))?;
+            Some((by(settings, &conn.tx).unwrap_or(key), age, slot))
         };
         let Some((.., slot)) = self.line.iter().filter_map(place).min() else {
             return Transmit::Nothing;

@@ -68,16 +68,17 @@ impl Host {
         }
         let old = conn.rx.rank;
         let wanting = &mut self.crediting.wanting;
-        let new = conn.rx.wants(settings).then(|| {
-            let key = match (settings.receiver, old) {
+        let key = conn
+            .rx
+            .wants(settings)
+            .then(|| match (settings.receiver, old) {
                 (Choice::Shortest, _) => conn.rx.to_come(),
                 (Choice::Turns, Some((turn, ..))) if !over => turn,
                 (Choice::Turns, _) => wanting.next_turn(),
-            };
-            (key, conn.order, slot)
-        });
+            });
+        let new = key.map(|key| (key, self.conns.age_arriving(slot), slot));
         if old != new {
-            conn.rx.rank = new;
+            self.conns[slot].rx.rank = new;
             wanting.change(peer, old, new);
         }
         wanting.open(peer, self.peers[peer].is_open(settings));

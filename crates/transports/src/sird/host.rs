@@ -179,8 +179,10 @@ impl Host {
     /// alarm.
     #[inline]
     pub(super) fn settle_leaving(&mut self, slot: u32) {
+        let ready = self.conns[slot].tx.is_ready();
+        let age = ready.then(|| self.conns.age_sending(slot));
         let conn = &mut self.conns[slot];
-        let new = conn.tx.counts(conn.order, slot);
+        let new = conn.tx.counts(age, slot);
         let old = std::mem::replace(&mut conn.tx.counted, new);
         let peer = conn.own.peer;
         if old.unspent != new.unspent {

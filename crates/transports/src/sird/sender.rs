@@ -126,15 +126,15 @@ impl Sender {
         self.message.unasked().is_some() || !self.held.is_empty()
     }
 
-    /// What its host and peer are to count, where it is the `order`-th connection, in `slot`.
+    /// What its host and peer are to count, where the message is so old if it is ready, on the connection in `slot`.
     #[inline]
-    pub(super) fn counts(&self, order: u32, slot: u32) -> Counted {
+    pub(super) fn counts(&self, age: Option<u32>, slot: u32) -> Counted {
         // The line chooses by the bytes that have not left. [sird artefact: `unsent_bytes_`]
         let to_go = self.message.to_go();
         Counted {
             unspent: self.free_wire + self.held_wire,
             outbound: to_go > 0,
-            rank: self.is_ready().then_some((to_go, order, slot)),
+            rank: age.map(|age| (to_go, age, slot)),
         }
     }
 
@@ -325,8 +325,8 @@ impl Sending for Sender {
         self.message.is_idle()
     }
 
-    fn is_used(&self) -> bool {
-        self.message.is_used()
+    fn done(&self) -> u32 {
+        self.message.ordinal()
     }
 
     fn check(&self) {
