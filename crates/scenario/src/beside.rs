@@ -7,7 +7,7 @@ use crate::resolve::{Reader, unknown_key};
 use crate::section::Section;
 use crate::tree::{Data, Node, Table};
 use std::collections::BTreeMap;
-use transports::{Factory, Transport};
+use transports::{Factory, Parameter, Transport};
 
 /// The key of `[switch]` that hosts obey, too.
 pub(crate) const SELECTIVE_DROP: &str = "selective_drop";
@@ -82,6 +82,23 @@ impl Reader<'_> {
             });
         }
         whole.then_some(found)
+    }
+
+    /// The table that a key of `table` belongs to, which is of this kind, where it is a parameter.
+    pub(crate) fn owner(&self, table: &str, kind: &str, key: &str) -> Option<String> {
+        let has = |parameters: Vec<Parameter>| parameters.iter().any(|known| known.key == key);
+        match table {
+            "transport" => {
+                let protocol = self.transports.find(kind)?;
+                has(protocol.parameters()).then(|| format!("transport.{kind}"))
+            }
+            "switch" => {
+                let mut controls = self.transports.controls();
+                let control = controls.find(|control| has(control.parameters()))?;
+                Some(format!("switch.{}", control.name()))
+            }
+            _ => None,
+        }
     }
 
     /// Tables of transports and of flow controls that this run does not use may stand there for a comparison: what is wrong

@@ -490,10 +490,16 @@ impl Reader<'_> {
             }
             let elsewhere = def.fields.iter().find(|f| f.key == key);
             let known = def.fields.iter().filter(|f| f.applies(kind)).map(|f| f.key);
-            self.errors.push(match elsewhere {
-                Some(field) => misplaced(def, field, kind, table, at),
-                None => unknown_key(def.name, key, at, known),
-            });
+            self.errors
+                .push(match (elsewhere, self.owner(def.name, kind, key)) {
+                    (Some(field), _) => misplaced(def, field, kind, table, at),
+                    (None, Some(owner)) => {
+                        let label = format!("this is a parameter: write it in [{owner}]");
+                        Diagnostic::at(at, format!("unknown key \"{key}\" in [{}]", def.name))
+                            .label(label)
+                    }
+                    (None, None) => unknown_key(def.name, key, at, known),
+                });
         }
     }
 

@@ -193,6 +193,32 @@ fn a_flow_control_that_is_no_table_is_refused_whether_it_is_used_or_not() {
 }
 
 #[test]
+fn a_parameter_that_stands_in_the_table_above_is_told_where_it_belongs() {
+    for (table, owner) in [
+        (
+            "[transport]\nkind = \"sird\"\nshortest = 1.0\n",
+            "transport.sird",
+        ),
+        (
+            "[switch]\nflow_control = \"pfc\"\nheadroom = \"9KB\"\n",
+            "switch.pfc",
+        ),
+    ] {
+        let said = refused(&format!("{INCAST}{table}"), &[]);
+        let wanted = format!("this is a parameter: write it in [{owner}]");
+        assert!(
+            said.contains("unknown key") && said.contains(&wanted),
+            "{said}"
+        );
+    }
+    let said = refused(
+        &format!("{INCAST}[transport]\nkind = \"sird\"\nalpha = 1.0\n"),
+        &[],
+    );
+    assert!(said.contains("known are kind, profile"), "{said}");
+}
+
+#[test]
 fn a_rate_that_times_cannot_tell_from_a_faster_one_is_refused() {
     for rate in ["18446744073709551615bps", "8.1Tbps"] {
         let said = refused(INCAST, &[&format!("topology.host_rate={rate}")]);
