@@ -184,7 +184,8 @@ impl Assembled {
         let moments = self.moments(load);
         let every = Span(load.lasts.0.checked_div(moments)?.max(1));
         if self.probes.every.is_some() {
-            let (seen, _) = self.begin(hops_max, Some(every), part)?;
+            let sampled = Some((every, Time::ZERO.after(load.lasts)));
+            let (seen, _) = self.begin(hops_max, sampled, part)?;
             let time = load.lasts.0 as f64 / seen.at.0.max(1) as f64;
             let messages = part.map(|part| self.traffic.messages.len() as f64 / part as f64);
             let share = time.min(messages.unwrap_or(time));
@@ -233,12 +234,12 @@ impl Assembled {
         })
     }
 
-    /// Runs it until there were so many packet-hops, with samples of ports every so often, or the first `part` of its
-    /// messages; with what ended.
+    /// Runs it until there were so many packet-hops, with samples of ports every so often and until when, or the first `part`
+    /// of its messages; with what ended.
     fn begin(
         &self,
         hops_max: u64,
-        every: Option<Span>,
+        samples: Option<(Span, Time)>,
         part: Option<usize>,
     ) -> Option<(Reached, Vec<Completion>)> {
         let make = |config: &EndpointConfig| self.endpoint(config);
@@ -247,8 +248,11 @@ impl Assembled {
             setup.traffic.messages.truncate(part);
             setup.traffic.triggers.clear(); // nobody waits for any
         }
+        if let Some((_, until)) = samples {
+            setup.until = setup.until.min(until);
+        }
         setup.probes = Probes {
-            every,
+            every: samples.map(|(every, _)| every),
             links: self.probes.links.clone(),
             accepted: true,
             ..Probes::default()

@@ -26,9 +26,10 @@ use workload::Start;
 /// web-server`, `web-search`, `permutation`, `all-to-all` and `xpass-fat-tree` with `output.every=0s` under six transports,
 /// release build, 2 vCPU AMD EPYC: hops of `summary.json` by seconds of CPU, 13 to 19 million]
 const HOPS_PER_SECOND: f64 = 15e6;
-/// Seconds for a look at one port, and for a sample that is kept and written. [ours: the same runs with samples every
-/// 1 us and 20 us]
+/// Seconds for a look at one port, and for a sample that is kept and written; and for a moment of samples by itself. [ours:
+/// the same runs with samples every 1 us and 20 us, and `tidegate run incast --set topology.host_rate=1kbps`]
 const PER_LOOK: f64 = 25e-9;
+const PER_MOMENT: f64 = 1.5e-6;
 const PER_SAMPLE: f64 = 500e-9;
 /// Seconds to set up a link and to write what became of it, and the same of a message. [ours: `tidegate run` of two messages,
 /// of a permutation of 3 KB and of Web Server, 50 us at load 0.5, over fat trees of k = 32, 48 and 74 under DCTCP and
@@ -432,15 +433,25 @@ pub(crate) fn cut(source: &Settings<Workload>) -> Option<(String, String)> {
 }
 
 impl Assembled {
-    /// Looks at single ports, and samples of them that are kept.
-    fn samples(&self, load: &Load) -> (u64, u64) {
+    /// Moments of samples, looks at single ports, and samples of them that are kept.
+    fn samples(&self, load: &Load) -> (u64, u64, u64) {
         let every = self.probes.every.unwrap_or_default();
         let sampled = self.sampled();
         let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
         let passed = sampled.iter().map(|link| load.seen[link.index()]);
         let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
         let kept = load.news.unwrap_or(kept);
-        (moments.saturating_mul(sampled.len() as u64), kept)
+        // Where there are too many, every second moment is looked at no more, again and again.
+        let (mut looks, most) = (
+            moments.saturating_mul(sampled.len() as u64),
+            SAMPLES_MAX as u64,
+        );
+        let mut thinned = 0;
+        while looks > most {
+            looks /= 2;
+            thinned += most / 2;
+        }
+        (moments, looks + thinned, kept)
     }
 
     /// The links whose ports are sampled.
@@ -459,7 +470,7 @@ impl Assembled {
 
     /// Seconds that the run takes, with its set-up and its tables.
     fn seconds_of(&self, load: &Load) -> f64 {
-        let (looks, kept) = self.samples(load);
+        let (moments, looks, kept) = self.samples(load);
         let each = match self.scenario.control {
             Some(_) => HOPS_PER_CONTROLLED,
             None => 1.0,
@@ -470,6 +481,7 @@ impl Assembled {
         let slower = 1.0 + 2.0 * (links / LINKS_AFAR).min(1.0);
         set_up
             + hops / HOPS_PER_SECOND * slower
+            + moments as f64 * PER_MOMENT
             + looks as f64 * PER_LOOK
             + kept as f64 * PER_SAMPLE
     }
@@ -490,7 +502,7 @@ impl Assembled {
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
-            samples: self.samples(load).1,
+            samples: self.samples(load).2,
             events: if noted <= HOPS_KEPT_MAX { noted } else { 0 },
             noted: if noted > HOPS_KEPT_MAX {
                 HOPS_KEPT_MAX

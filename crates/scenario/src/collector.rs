@@ -58,10 +58,6 @@ impl<'a> Collector<'a> {
             self.flows.retain(|row| row.at.0.is_multiple_of(every));
         }
     }
-
-    fn keeps(&self, at: Time) -> bool {
-        at.0.is_multiple_of(self.every.0)
-    }
 }
 
 impl Observer for Collector<'_> {
@@ -95,6 +91,10 @@ impl Observer for Collector<'_> {
         self.watch.completed(&self.rows, names);
     }
 
+    fn wants_samples(&self, at: Time) -> bool {
+        at.0.is_multiple_of(self.every.0)
+    }
+
     fn ports(&mut self, batch: &[PortSample]) {
         let row = |sample: &PortSample| PortSeriesRow {
             at: sample.at,
@@ -106,9 +106,7 @@ impl Observer for Collector<'_> {
             dropped: sample.dropped,
         };
         for moment in batch.chunk_by(|a, b| a.at == b.at) {
-            if self.keeps(moment[0].at) {
-                self.ports.push(moment[0].at, moment.iter().map(row));
-            }
+            self.ports.push(moment[0].at, moment.iter().map(row));
         }
         self.thin();
     }
@@ -118,15 +116,16 @@ impl Observer for Collector<'_> {
     }
 
     fn flows(&mut self, batch: &[FlowSample]) {
-        for sample in batch {
-            if self.keeps(sample.at) {
-                self.flows.push(FlowSeriesRow {
-                    at: sample.at,
-                    conn: sample.conn,
-                    received: sample.received,
-                });
-            }
-        }
+        // That of the ports may have been the sample too many.
+        let every = self.every.0;
+        let kept = batch
+            .iter()
+            .filter(|sample| sample.at.0.is_multiple_of(every));
+        self.flows.extend(kept.map(|sample| FlowSeriesRow {
+            at: sample.at,
+            conn: sample.conn,
+            received: sample.received,
+        }));
         self.thin();
     }
 }

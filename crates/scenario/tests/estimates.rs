@@ -125,6 +125,22 @@ fn packet_hops_of_many_short_messages_are_what_a_part_of_them_takes() {
 }
 
 /// The peaks are of `/usr/bin/time -f %M tidegate run` with these scenarios.
+/// A scenario samples each port every 5 us, also where no packet arrives for seconds: two million moments of a fat tree.
+#[test]
+fn ports_that_are_looked_at_where_nothing_happens_take_no_time() {
+    for line in ["host_delay = \"10s\"", "host_rate = \"1bps\""] {
+        let run = looked_ahead(&format!(
+            "[topology]\nkind = \"fat-tree\"\nk = 8\n{line}\n[[workload]]\nkind = \"incast\"\nsenders = 64\n\
+             receiver = 0\nsize = \"64KB\"\n[output]\nevery = \"5us\"\n"
+        ));
+        let seconds = run.seconds();
+        assert!(seconds < 5.0, "{line}: {seconds} s");
+        let record = run.run(1, "", &mut Alone).expect("it runs");
+        let moments = record.port_series.moments().len();
+        assert!((400..1_000).contains(&moments), "{line}: {moments}");
+    }
+}
+
 #[test]
 fn memory_is_within_half_of_what_runs_held() {
     for (text, held) in [

@@ -518,10 +518,11 @@ impl Shared<'_, '_, '_> {
         let (between, links) = unsafe { (&mut *self.between.get(), Still::new(&self.net.rings)) };
         if let Some(every) = self.setup.probes.every {
             while between.next_sample < samples_before {
-                let (ports, flows) = self.sample(between.next_sample, &links);
-                between.observer.ports(&ports);
-                between.observer.flows(&flows);
-                between.next_sample = between.next_sample.after(every);
+                let at = between.next_sample;
+                if between.observer.wants_samples(at) {
+                    self.sample(at, &links, between.observer);
+                }
+                between.next_sample = at.after(every);
             }
         }
         while between.counted.next() < samples_before {
@@ -560,25 +561,22 @@ impl Shared<'_, '_, '_> {
     }
 
     /// Samples every probed port and flow at `at`.
-    fn sample(&self, at: Time, links: &Still<'_>) -> (Vec<PortSample>, Vec<FlowSample>) {
+    fn sample(&self, at: Time, links: &Still<'_>, observer: &mut dyn Observer) {
         // SAFETY: all other threads wait at the barrier.
         let kind = |node: u32| unsafe { &(*self.net.nodes[node as usize].get()).kind };
         let look = |&(link, node, port): &_| PortSample::at(kind(node), port, at, link, links);
-        let (ports, mut flows) = (self.probed.iter().map(look).collect(), Vec::new());
+        let (ports, mut flows): (Vec<_>, _) = (self.probed.iter().map(look).collect(), Vec::new());
+        observer.ports(&ports);
         if self.setup.probes.flows {
             for number in 0..self.setup.topology.hosts {
                 if let Kind::Host(host) = kind(number) {
-                    flows.extend(
-                        host.accepted
-                            .iter()
-                            .flatten()
-                            .map(|(&conn, &received)| FlowSample { at, conn, received }),
-                    );
+                    let all = host.accepted.iter().flatten();
+                    flows.extend(all.map(|(&conn, &received)| FlowSample { at, conn, received }));
                 }
             }
             flows.sort_unstable_by_key(|sample| sample.conn);
         }
-        (ports, flows)
+        observer.flows(&flows);
     }
 
     /// Goes on to the next window that is worth the barrier, with all small ones before it run by

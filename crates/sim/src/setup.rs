@@ -321,6 +321,11 @@ pub trait Observer {
     fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool;
     /// Messages that ended since the last call, by (time, message).
     fn completed(&mut self, batch: &[Completion]);
+    /// Whether samples of this moment are of use: where they are not, nobody looks at the ports.
+    fn wants_samples(&self, at: Time) -> bool {
+        let _ = at;
+        true
+    }
     /// Port samples since the last call, by (time, link).
     fn ports(&mut self, batch: &[PortSample]);
     /// Flow samples since the last call, by (time, connection).
