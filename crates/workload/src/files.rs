@@ -1,7 +1,7 @@
 //! Message lists in files: ours, and the flow files of the HPCC family of simulators.
 //!
 //! Ours has one message per line, `src,dst,size,start[,tag]`, with units: `0,1,64KB,1.5us,incast`.
-//! A first line that starts with `src` is a header. A host goes by its name in the fabric, or by its
+//! A first line that starts with `src` is a header, of these names in this order. A host goes by its name in the fabric, or by its
 //! number where none has that name. A message without a tag has the tag `untagged`.
 //!
 //! HPCC's `flow.txt` has the number of flows first, then `src dst pg dport size start` per line,
@@ -26,6 +26,8 @@ pub struct FlowFile {
     pub warnings: Vec<String>,
 }
 
+/// The columns of our list; the last may be left out.
+const COLUMNS: [&str; 5] = ["src", "dst", "size", "start", "tag"];
 /// What HPCC's two usual ports mean. [hpcc artefact, `traffic_gen/README.md`]
 const HPCC_TAGS: [(&str, &str); 2] = [("100", "normal"), ("200", "incast")];
 /// Sizes are read into 32 bits there. [hpcc artefact, third.cc]
@@ -48,7 +50,9 @@ pub fn parse_csv(
             .is_ok_and(|row| row[0].text.eq_ignore_ascii_case("src"))
     };
     let mut rows = comma_lines(text).peekable();
-    rows.next_if(header);
+    if let Some(row) = rows.next_if(header) {
+        is_header(&row?)?;
+    }
     for row in rows {
         let row = row?;
         let (fields, tag) = match row[..] {
@@ -72,6 +76,19 @@ pub fn parse_csv(
             .map_err(|error| tag.unwrap_or(src).error(error.to_string()))?;
     }
     flows.finish()
+}
+
+/// Whether a header names the columns as they are read.
+fn is_header(row: &[Field<'_>]) -> Result<(), TextError> {
+    let wrong = |(field, name): &(&Field<'_>, &str)| !field.text.eq_ignore_ascii_case(name);
+    match row.iter().zip(COLUMNS).find(wrong) {
+        None if (COLUMNS.len() - 1..=COLUMNS.len()).contains(&row.len()) => Ok(()),
+        found => {
+            let at = found.map_or(row[0], |(field, _)| *field);
+            let columns = "the columns are \"src,dst,size,start[,tag]\", in this order";
+            Err(at.error(format!("{columns}; write them so, or leave the header out")))
+        }
+    }
 }
 
 /// The tag of a message of our list. `forms` says whether there were messages without one, and messages with the
@@ -349,6 +366,25 @@ mod tests {
             write_csv(&traffic).unwrap(),
             "src,dst,size,start,tag\n0,1,1B,1.5us,untagged\n1,0,64KB,2us,late\n"
         );
+    }
+
+    #[test]
+    fn a_header_names_the_columns_as_they_are_read() {
+        let read =
+            |header: &str| parse_csv(&format!("{header}\n0,1,1B,1us\n"), 2, &BTreeMap::new());
+        for header in ["src,dst,size,start", "SRC, Dst ,size,start,tag"] {
+            assert_eq!(read(header).map(|traffic| traffic.messages.len()), Ok(1));
+        }
+        for (header, column) in [
+            ("src,dst,start,size", 9),
+            ("src,dst,size,start,label", 20),
+            ("src,dst,size", 1),
+            ("src,dst,size,start,tag,prio", 1),
+        ] {
+            let error = read(header).unwrap_err();
+            assert_eq!((error.line, error.column), (1, column), "{header}");
+            assert!(error.message.contains("in this order"), "{error:?}");
+        }
     }
 
     #[test]
