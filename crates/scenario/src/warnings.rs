@@ -124,7 +124,7 @@ pub(crate) fn buffers(
                  switch.shared_buffer, or a greater switch.shared_alpha"
             ));
         }
-        let unread = switch.buffer.is_given && !switch.host_queue;
+        let unread = !switch.buffer.is_default && !switch.host_queue;
         return unread.then(|| {
             "switch.buffer is not read, because the ports of a switch share a memory; set \
              switch.shared_buffer"
@@ -132,7 +132,7 @@ pub(crate) fn buffers(
         });
     }
     if !reads_buffer(topology, ports) {
-        return switch.buffer.is_given.then(|| {
+        return (!switch.buffer.is_default).then(|| {
             "switch.buffer is not read, because every queue of these ports has a limit of its own, which the \
              transport sets"
                 .to_owned()
@@ -189,12 +189,12 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
     [
         (
             "shared_alpha",
-            switch.shared_alpha.is_given && switch.shared_buffer.is_none(),
+            !switch.shared_alpha.is_default && switch.shared_buffer.is_none(),
             "the ports of a switch share no memory; set switch.shared_buffer",
         ),
         (
             "flowlet_gap",
-            switch.flowlet_gap.is_given && switch.balance != BalanceOf::Flowlet,
+            !switch.flowlet_gap.is_default && switch.balance != BalanceOf::Flowlet,
             "paths are not chosen by flowlets; set switch.balance = \"flowlet\"",
         ),
         (
