@@ -193,6 +193,11 @@ pub trait Factory: Send + Sync {
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         None
     }
+    /// Frames of one message that are under way at most, on a network with room for more. `None` where nothing of its own
+    /// bounds them.
+    fn window_max(&self) -> Option<u32> {
+        None
+    }
     /// How its packets look on a wire.
     fn codec(&self) -> &'static dyn Codec;
     /// What it needs of every port on a link of `rate`.
@@ -426,6 +431,7 @@ mod tests {
         assert!(factory.settle(&facts).unwrap().is_none());
         assert!(factory.control(&facts).is_empty());
         assert!(!factory.sprays() && factory.first_wait().is_none());
+        assert!(factory.window_max().is_none());
         assert!(
             [false, true]
                 .iter()

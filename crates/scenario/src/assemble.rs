@@ -277,6 +277,7 @@ impl Scenario {
             &self, fabric, &ports, &traffic, base_rtt,
         ));
         warnings.extend(warnings::waits(&self, base_rtt));
+        warnings.extend(warnings::windows(&self, base_rtt, fastest, encap));
         warnings.extend(read);
         Ok(Assembled {
             title,

@@ -101,6 +101,32 @@ pub(crate) fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
         .collect()
 }
 
+/// Transports that have fewer frames of a message under way than fit a host's line for a round trip.
+pub(crate) fn windows(
+    scenario: &Scenario,
+    round_trip: Span,
+    fastest: Rate,
+    encap: Encap,
+) -> Vec<String> {
+    let frame = u64::from(encap.wire_max());
+    let line = fastest.bytes_in(round_trip).get() / frame;
+    let own = (scenario.protocol, &*scenario.factory);
+    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
+    let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
+        let most = factory.window_max().filter(|&most| line > most.into())?;
+        let name = protocol.name();
+        Some(format!(
+            "a line of {fastest} holds {line} frames for an idle round trip of {round_trip}, and {name} has {most} of a message \
+             under way at most: one message fills {}% of it; set a larger run.mtu",
+            100 * u64::from(most) / line
+        ))
+    };
+    std::iter::once(own)
+        .chain(beside)
+        .filter_map(warning)
+        .collect()
+}
+
 /// Whether a queue of a switch has what the port's buffer has room for.
 pub(crate) fn reads_buffer(topology: &Topology, ports: &[Arc<PortSpec>]) -> bool {
     let mut all = topology.links.iter().zip(ports);

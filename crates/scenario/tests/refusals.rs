@@ -336,6 +336,35 @@ fn packets_that_overtake_each_other_are_warned_of_where_there_are_several_ways()
 }
 
 #[test]
+fn a_window_that_does_not_fill_the_line_is_warned_of() {
+    let warned = |kind: &str, delay: &str| {
+        let text = format!("{INCAST}[transport]\nkind = \"{kind}\"\n");
+        let sets = [
+            "topology.host_rate=100Gbps".to_owned(),
+            format!("topology.host_delay={delay}"),
+        ];
+        let run = scenario::load_text("t.toml", &text, &sets).and_then(Scenario::assemble);
+        run.expect("it is right").warnings.join("\n")
+    };
+    // Two links and back: 2 ms are 16,255 full frames, and 0.4 ms 3,251.
+    for (kind, more, enough) in [
+        ("ndp", "500us", "100us"),
+        ("ndp+aeolus", "100us", "25us"),
+        ("phost", "600us", "400us"),
+        ("dcpim", "600us", "400us"),
+    ] {
+        let said = warned(kind, more);
+        assert!(
+            said.contains("one message fills") && said.contains(kind),
+            "{kind}: {said}"
+        );
+        let said = warned(kind, enough);
+        assert!(!said.contains("one message fills"), "{kind}: {said}");
+    }
+    assert!(!warned("dctcp", "500us").contains("one message fills"));
+}
+
+#[test]
 fn what_a_switch_does_not_do_for_a_transport_is_said() {
     let warned = |sets: &[&str]| -> String {
         let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();

@@ -486,12 +486,13 @@ fn demands(factory: &dyn Factory) -> String {
         .iter()
         .map(|(key, value)| format!(" {key} = {value}"));
     let mut told = format!(
-        "  with{}\n  at 10 Gb/s: {:?}\n  at 100 Gb/s: {:?}\n  sprays: {}, first wait: {:?}\n",
+        "  with{}\n  at 10 Gb/s: {:?}\n  at 100 Gb/s: {:?}\n  sprays: {}, first wait: {:?}, window: {:?}\n",
         resolved.collect::<Vec<_>>().join(","),
         factory.fabric(Rate::gbps(10), Encap::PAPER),
         factory.fabric(Rate::gbps(100), frames),
         factory.sprays(),
         factory.first_wait(),
+        factory.window_max(),
     );
     let switch = SwitchSpec::default();
     let fifo = PortSpec::fifo(Bytes(100_000));

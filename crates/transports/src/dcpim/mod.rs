@@ -59,6 +59,9 @@ impl Factory for Params {
     fn warns(&self, _: bool) -> Vec<String> {
         self.warnings()
     }
+    fn window_max(&self) -> Option<u32> {
+        Some(params::WINDOW_MAX)
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }

@@ -91,6 +91,9 @@ impl Factory for Params {
     fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
         early::protected(self, config, crowd)
     }
+    fn window_max(&self) -> Option<u32> {
+        Some(settings::window_max(self))
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }

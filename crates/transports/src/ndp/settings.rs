@@ -40,6 +40,15 @@ pub(super) struct Settings {
     pub(super) linger: Span,
 }
 
+/// Frames of a first window, at most.
+pub(super) fn window_max(params: &Params) -> u32 {
+    if params.bursts() {
+        super::header::WINDOW_MAX
+    } else {
+        super::params::WINDOW_MAX
+    }
+}
+
 impl Settings {
     pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
         let encap = config.encap;
@@ -58,15 +67,10 @@ impl Settings {
         let own = LineTime::new(config.rate).of(frame).0;
         let share = u64::from(config.line_share.max(1));
         let bursts = params.bursts();
-        let most = if bursts {
-            super::header::WINDOW_MAX
-        } else {
-            super::params::WINDOW_MAX
-        };
         Self {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
-            window: params.window.unwrap_or(auto).clamp(1, most),
+            window: params.window.unwrap_or(auto).clamp(1, window_max(params)),
             gap: Span((own * u64::from(CreditSpec::WHOLE)).div_ceil(share)),
             spray: params.ways,
             scoreboard: params.scoreboard,

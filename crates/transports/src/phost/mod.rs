@@ -53,6 +53,9 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
+    fn window_max(&self) -> Option<u32> {
+        Some(params::WINDOW_MAX)
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
