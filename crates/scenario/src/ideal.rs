@@ -13,6 +13,10 @@ use crate::resolve::Scenario;
 use model::Encap;
 use topology::{ShortestWays, Stage};
 use units::{Bytes, Span};
+use workload::Message;
+
+/// Answers that are remembered: messages of as many bytes often follow each other on a connection. [ours]
+const REMEMBERED: usize = 4096;
 
 /// How long messages would take alone in the network.
 pub(crate) struct Ideal<'a> {
@@ -20,6 +24,8 @@ pub(crate) struct Ideal<'a> {
     /// By transport: whether its packets may overtake each other on other ways.
     spreads: Vec<bool>,
     ways: ShortestWays<'a>,
+    /// Answers: the connection, the direction and the bytes that they are for.
+    remembered: Vec<Option<((u32, bool, u64), Span)>>,
 }
 
 impl<'a> Ideal<'a> {
@@ -28,13 +34,27 @@ impl<'a> Ideal<'a> {
             run,
             spreads: run.scenario.spreads(),
             ways: ShortestWays::new(&run.topology, &run.routes),
+            remembered: vec![None; REMEMBERED],
         }
     }
 
     /// From the first bit at the sender's line to the last bit at the receiver.
     pub(crate) fn of(&mut self, number: usize) -> Span {
+        let message = &self.run.traffic.messages[number];
+        let what = (message.conn, message.from_a, message.size);
+        let place = (2 * message.conn as usize + usize::from(message.from_a)) % REMEMBERED;
+        match self.remembered[place] {
+            Some((of, span)) if of == what => span,
+            _ => {
+                let span = self.find(message);
+                self.remembered[place] = Some((what, span));
+                span
+            }
+        }
+    }
+
+    fn find(&mut self, message: &Message) -> Span {
         let run = self.run;
-        let message = &run.traffic.messages[number];
         let conn = &run.traffic.conns[message.conn as usize];
         let (src, dst) = if message.from_a {
             (conn.a, conn.b)
