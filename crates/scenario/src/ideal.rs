@@ -24,8 +24,17 @@ pub(crate) struct Ideal<'a> {
     /// By transport: whether its packets may overtake each other on other ways.
     spreads: Vec<bool>,
     ways: ShortestWays<'a>,
-    /// Answers: the connection, the direction and the bytes that they are for.
-    remembered: Vec<Option<((u32, bool, u64), Span)>>,
+    /// Answers, by connection and direction, where connections carry several messages.
+    remembered: Vec<Option<Remembered>>,
+}
+
+/// How long a message takes alone.
+#[derive(Clone, Copy)]
+struct Remembered {
+    conn: u32,
+    from_a: bool,
+    size: u64,
+    takes: Span,
 }
 
 impl<'a> Ideal<'a> {
@@ -34,23 +43,35 @@ impl<'a> Ideal<'a> {
             run,
             spreads: run.scenario.spreads(),
             ways: ShortestWays::new(&run.topology, &run.routes),
-            remembered: vec![None; REMEMBERED],
+            remembered: Vec::new(),
         }
     }
 
     /// From the first bit at the sender's line to the last bit at the receiver.
     pub(crate) fn of(&mut self, number: usize) -> Span {
         let message = &self.run.traffic.messages[number];
-        let what = (message.conn, message.from_a, message.size);
-        let place = (2 * message.conn as usize + usize::from(message.from_a)) % REMEMBERED;
-        match self.remembered[place] {
-            Some((of, span)) if of == what => span,
-            _ => {
-                let span = self.find(message);
-                self.remembered[place] = Some((what, span));
-                span
+        let &Message {
+            conn, from_a, size, ..
+        } = message;
+        if self.remembered.is_empty() {
+            if self.run.traffic.messages.len() == self.run.traffic.conns.len() {
+                return self.find(message);
             }
+            self.remembered = vec![None; REMEMBERED];
         }
+        let place = (2 * conn as usize + usize::from(from_a)) % REMEMBERED;
+        let same = |of: &Remembered| (of.conn, of.from_a, of.size) == (conn, from_a, size);
+        if let Some(known) = self.remembered[place].filter(same) {
+            return known.takes;
+        }
+        let takes = self.find(message);
+        self.remembered[place] = Some(Remembered {
+            conn,
+            from_a,
+            size,
+            takes,
+        });
+        takes
     }
 
     fn find(&mut self, message: &Message) -> Span {
