@@ -17,10 +17,8 @@ use model::{
 };
 use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending, told};
+use parts::line::{Line, Stands};
 use parts::packet_queue::PacketQueue;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use units::{Span, Time};
 
 /// Packets without data that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -74,9 +72,8 @@ pub(super) struct Host {
     pub(super) conns: Connections<Sender, Receiver, ()>,
     /// Packets without data that wait for the line.
     pub(super) control: PacketQueue,
-    /// Messages of which a packet may leave: what the line chooses by, age and place. Those that are over, or have
-    /// nothing to send, may still stand here.
-    line: BinaryHeap<Reverse<Rank>>,
+    /// Messages of which a packet may leave.
+    line: Line,
     pub(super) clock: Clock,
     pub(super) asking: Asking,
     pub(super) granting: Granting,
@@ -95,7 +92,7 @@ impl Host {
             granting: Granting::default(),
             settings,
             control: PacketQueue::default(),
-            line: BinaryHeap::new(),
+            line: Line::default(),
             totals: Totals::default(),
             counts: Counts::default(),
         }
@@ -140,7 +137,7 @@ impl Host {
         self.leave(cx.now, conn.peer, conn.rx.rank);
         if self.conns.is_empty() {
             // What is left belongs to the dead.
-            self.line = BinaryHeap::new();
+            self.line.clear();
         }
     }
 
@@ -157,8 +154,7 @@ impl Host {
         if !conn.tx.queued && conn.tx.is_ready() {
             conn.tx.queued = true;
             let by = conn.tx.by();
-            self.line
-                .push(Reverse((by, self.conns.age_sending(slot), slot)));
+            self.line.push(by, self.conns.age_sending(slot), slot);
         }
         self.arm(slot);
     }
@@ -166,7 +162,7 @@ impl Host {
     /// What the line chooses its message by is another now than it stands there with: gives it its place.
     pub(super) fn stand_anew(&mut self, slot: u32) {
         if std::mem::take(&mut self.conns[slot].tx.queued) {
-            self.line.retain(|&Reverse((.., stands))| stands != slot);
+            self.line.remove(slot);
         }
         self.settle(slot);
     }
@@ -489,26 +485,25 @@ impl Host {
     /// The message whose packet leaves next: the first of [`Host::line`] then.
     #[inline]
     fn choose(&mut self, now: Time) -> Option<u32> {
-        while let Some(mut first) = self.line.peek_mut() {
-            let Reverse((by, age, slot)) = *first;
-            let conn = self.conns.sending_mut(slot, age);
+        let Self {
+            line,
+            conns,
+            counts,
+            ..
+        } = self;
+        line.choose(|(by, age, slot)| {
+            let conn = conns.sending_mut(slot, age);
             let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
-                PeekMut::pop(first);
-                continue;
+                return Stands::No;
             };
-            self.counts.tokens_expired += conn.tx.drop_old(now);
-            if !conn.tx.is_ready() {
-                conn.tx.queued = false;
-                PeekMut::pop(first);
-                continue;
+            counts.tokens_expired += conn.tx.drop_old(now);
+            conn.tx.queued = conn.tx.is_ready();
+            match conn.tx.by() {
+                _ if !conn.tx.queued => Stands::No,
+                right if right == by => Stands::Right,
+                right => Stands::By(right),
             }
-            let right = conn.tx.by();
-            if right == by {
-                return Some(slot);
-            }
-            first.0.0 = right;
-        }
-        None
+        })
     }
 
     /// Something is paused: looks at every message.
@@ -527,7 +522,7 @@ impl Host {
             };
             may && conn.tx.queued && conn.tx.is_ready_at(now)
         };
-        let place = |&Reverse((_, age, slot)): &Reverse<Rank>| {
+        let place = |(_, age, slot)| {
             let conn = self.conns.sending(slot, age).filter(|conn| open(conn))?;
             Some((conn.tx.by(), age, slot))
         };
@@ -617,15 +612,9 @@ impl Endpoint for Host {
             return Transmit::Nothing;
         };
         self.transmit(cx, slot, out);
-        let conn = &mut self.conns[slot];
-        if conn.tx.is_ready() {
-            if let Some(mut first) = self.line.peek_mut() {
-                first.0.0 = conn.tx.by();
-            }
-        } else {
-            conn.tx.queued = false;
-            self.line.pop();
-        }
+        let tx = &mut self.conns[slot].tx;
+        tx.queued = tx.is_ready();
+        self.line.served(tx.queued.then(|| tx.by()));
         self.arm(slot);
         Transmit::More
     }

@@ -5,11 +5,9 @@ use super::settings::Settings;
 use model::Lifetime;
 use parts::announced::Announced;
 use parts::connections::{Sending, told};
-use std::collections::VecDeque;
+use parts::held::{Held, HeldTokens};
 use units::{Span, Time};
 
-/// Tokens of one message that are kept: an honest receiver gives a window of them, and each lives for an epoch. [ours]
-const TOKENS_MAX: usize = 1024;
 /// What leaves unasked is served before what has tokens. [dcpim artefact]
 const UNASKED_RANK: u8 = 1;
 /// Timeouts in which a sender that is heard says something. [ours]
@@ -17,21 +15,11 @@ const PATIENT: u64 = 4;
 /// Bits of a position: ranks stand above them.
 const POSITION_BITS: u32 = 48;
 
-/// A token that waits for the line.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    offset: u64,
-    number: u16,
-    rank: u8,
-    until: Time,
-}
-
 /// One direction of a connection, at its sender.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
     pub(super) message: Announced,
-    /// Tokens, in the order in which they came.
-    tokens: VecDeque<Held>,
+    tokens: HeldTokens,
     /// It is among the messages that the line chooses from.
     pub(super) queued: bool,
 }
@@ -66,15 +54,14 @@ impl Sender {
     /// The message is done: the next begins.
     pub(super) fn finish(&mut self, now: Time, settings: &Settings) {
         let next = self.message.finish(now);
-        self.tokens = VecDeque::new();
+        self.tokens = HeldTokens::default();
         self.begin(next, settings);
     }
 
     /// Takes back what has not left. RTS says where the message ends now.
     pub(super) fn cancel(&mut self) {
         if self.message.cancel() {
-            let high = self.message.high();
-            self.tokens.retain(|held| held.offset < high);
+            self.tokens.cut(self.message.high());
         }
     }
 
@@ -85,7 +72,7 @@ impl Sender {
         if self.message.owes() {
             return 0;
         }
-        let rank = self.tokens.front().map_or(UNASKED_RANK, |held| held.rank);
+        let rank = self.tokens.first().map_or(UNASKED_RANK, |held| held.rank);
         u64::from(rank) << POSITION_BITS | self.message.to_go()
     }
 
@@ -103,19 +90,13 @@ impl Sender {
 
     /// Whether one may leave now.
     pub(super) fn is_ready_at(&self, now: Time) -> bool {
-        let valid = |held: &Held| held.until >= now;
-        self.is_free() || self.tokens.iter().any(valid)
+        self.is_free() || self.tokens.any_at(now)
     }
 
     /// Drops tokens that have run out: how many.
     #[inline]
     pub(super) fn drop_old(&mut self, now: Time) -> u64 {
-        let mut old = 0;
-        while self.tokens.front().is_some_and(|held| held.until < now) {
-            self.tokens.pop_front();
-            old += 1;
-        }
-        old
+        self.tokens.drop_old(now)
     }
 
     /// The priority of its data.
@@ -156,7 +137,7 @@ impl Sender {
         lifetime: Lifetime,
         answer: bool,
     ) -> Piece {
-        let held = self.tokens.pop_front();
+        let held = self.tokens.pop();
         let message = &mut self.message;
         let frame = message.take(now, held.map(|held| held.offset), settings.payload_max);
         let data = Data {
@@ -191,7 +172,6 @@ impl Sender {
             return false;
         }
         self.message.hear(now);
-        let fits = self.tokens.len() < TOKENS_MAX;
         let until = now.after(Span::ns(token.life.into()).max(settings.grace));
         let held = Held {
             offset: token.offset,
@@ -199,25 +179,10 @@ impl Sender {
             rank: token.rank,
             until,
         };
-        if self
-            .tokens
-            .back()
-            .is_some_and(|last| token.offset <= last.offset)
-        {
-            // Its receiver asks again: what has a token already leaves once, for the newer one.
-            let same = self
-                .tokens
-                .iter_mut()
-                .find(|known| known.offset == token.offset);
-            if let Some(known) = same {
-                *known = held;
-                return true;
-            }
-        }
-        if fits {
-            self.tokens.push_back(held);
-        }
-        fits
+        let last = self.tokens.last();
+        let again = last.is_some_and(|last| token.offset <= last.offset);
+        // Its receiver asks again: what has a token already leaves once, for the newer one.
+        again && self.tokens.renew(held) || self.tokens.push(held)
     }
 
     /// The receiver tells how many messages it has: whether this one is among them.
@@ -269,7 +234,7 @@ impl Sending for Sender {
 
     fn check(&self) {
         self.message.check();
-        assert!(self.tokens.len() <= TOKENS_MAX);
+        self.tokens.check();
         assert!(!self.is_idle() || !self.is_ready());
     }
 }
@@ -283,7 +248,7 @@ mod tests {
     fn a_token_without_a_message_is_noticed() {
         let mut sender = Sender::default();
         sender.check();
-        sender.tokens.push_back(Held {
+        sender.tokens.push(Held {
             offset: 0,
             number: 0,
             rank: 0,

@@ -20,10 +20,9 @@ use model::{
     StuckFlow, Totals, Transmit,
 };
 use parts::connections::{self, Connections, Sending};
+use parts::line::{Line, Stands};
 use parts::packet_queue::PacketQueue;
-use std::cmp::Reverse;
-use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use units::Time;
 
 /// Control packets and grants that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -59,9 +58,6 @@ model::counters! {
     }
 }
 
-/// A message that the line may choose: bytes left, then age.
-type Choice = Reverse<(u64, u32, u32)>;
-
 /// What a connection has besides its two directions.
 #[derive(Debug)]
 pub(super) struct Own {
@@ -85,7 +81,7 @@ pub(super) struct Host {
     /// Packets without data that wait for the line.
     control: PacketQueue,
     /// Messages of which a packet may leave, the shortest first.
-    choices: BinaryHeap<Choice>,
+    line: Line,
     pub(super) ranks: Ranks,
     /// Bytes that were granted to all messages, or left unasked, and have not arrived.
     pub(super) incoming: u64,
@@ -116,7 +112,7 @@ impl Host {
             ranks: Ranks::new(settings.kept()),
             settings,
             control: PacketQueue::default(),
-            choices: BinaryHeap::new(),
+            line: Line::default(),
             incoming: 0,
             promised: 0,
             arrivals: Incoming::default(),
@@ -169,7 +165,8 @@ impl Host {
         }
         if self.conns.is_empty() {
             // What is left belongs to the dead.
-            (self.choices, self.oldest) = (BinaryHeap::new(), VecDeque::new());
+            self.line.clear();
+            self.oldest = VecDeque::new();
         }
     }
 
@@ -200,8 +197,7 @@ impl Host {
         if !conn.tx.queued && conn.tx.is_ready() {
             conn.tx.queued = true;
             let left = conn.tx.left();
-            let choice = (left, self.conns.age_sending(slot), slot);
-            self.choices.push(Reverse(choice));
+            self.line.push(left, self.conns.age_sending(slot), slot);
         }
         self.arm(slot);
     }
@@ -209,7 +205,7 @@ impl Host {
     /// The message has another number of bytes left than it stands in the line with: gives it its place.
     fn stand_anew(&mut self, slot: u32) {
         if std::mem::take(&mut self.conns[slot].tx.queued) {
-            self.choices.retain(|&Reverse((.., waits))| waits != slot);
+            self.line.remove(slot);
         }
         self.settle(slot);
     }
@@ -546,27 +542,23 @@ impl Host {
 
 /// The line is idle.
 impl Host {
-    /// The message whose packet leaves next: the first of [`Host::choices`] then.
+    /// The message whose packet leaves next: the first of [`Host::line`] then.
     #[inline]
     fn choose(&mut self) -> Option<u32> {
         // DEVIATES(homa linux): the oldest message gets no share of a sender's line, only of a receiver's grants.
-        while let Some(mut top) = self.choices.peek_mut() {
-            let (left, age, slot) = top.0;
-            let conn = self.conns.sending_mut(slot, age);
+        let conns = &mut self.conns;
+        self.line.choose(|(by, age, slot)| {
+            let conn = conns.sending_mut(slot, age);
             let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
-                PeekMut::pop(top);
-                continue;
+                return Stands::No;
             };
-            if !conn.tx.is_ready() {
-                conn.tx.queued = false;
-                PeekMut::pop(top);
-            } else if conn.tx.left() == left {
-                return Some(slot);
-            } else {
-                top.0.0 = conn.tx.left();
+            conn.tx.queued = conn.tx.is_ready();
+            match conn.tx.left() {
+                _ if !conn.tx.queued => Stands::No,
+                left if left == by => Stands::Right,
+                left => Stands::By(left),
             }
-        }
-        None
+        })
     }
 
     /// Puts the next packet of a message on the line.
@@ -626,15 +618,8 @@ impl Host {
         };
         self.transmit(cx, slot, out);
         let tx = &mut self.conns[slot].tx;
-        if tx.is_ready() {
-            // Still the shortest: it has less left than before.
-            if let Some(mut top) = self.choices.peek_mut() {
-                top.0.0 = tx.left();
-            }
-        } else {
-            tx.queued = false;
-            self.choices.pop();
-        }
+        tx.queued = tx.is_ready();
+        self.line.served(tx.queued.then(|| tx.left()));
         self.has_transmitted(cx, slot);
         Transmit::More
     }

@@ -1,7 +1,6 @@
 //! pHost on one host: its connections, its tokens, its line, its deadline.
 
 use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token};
-use super::line::Line;
 use super::params::{Choice, Params};
 use super::receiver::{Receiver, Waits};
 use super::sender::Sender;
@@ -13,6 +12,7 @@ use model::{
 };
 use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending, told};
+use parts::line::{Line, Stands};
 use parts::packet_queue::PacketQueue;
 use parts::smoothed::Smoothed;
 use units::{Span, Time};
@@ -127,7 +127,7 @@ impl Host {
         let conn = &mut self.conns[slot];
         if !conn.tx.queued && conn.tx.is_ready() {
             conn.tx.queued = true;
-            let by = by(&self.settings, &conn.tx);
+            let by = by(&self.settings, &conn.tx).unwrap_or_else(|| self.line.next_turn());
             self.line.push(by, self.conns.age_sending(slot), slot);
         }
         self.arm(slot);
@@ -419,25 +419,26 @@ impl Host {
     /// The message whose packet leaves next: the first of [`Host::line`] then.
     #[inline]
     fn choose(&mut self, now: Time) -> Option<u32> {
-        while let Some((key, age, slot)) = self.line.first() {
-            let conn = self.conns.sending_mut(slot, age);
+        let Self {
+            line,
+            conns,
+            counts,
+            settings,
+            ..
+        } = self;
+        line.choose(|(key, age, slot)| {
+            let conn = conns.sending_mut(slot, age);
             let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
-                self.line.pop();
-                continue;
+                return Stands::No;
             };
-            self.counts.tokens_expired += conn.tx.drop_old(now);
-            if !conn.tx.is_ready() {
-                conn.tx.queued = false;
-                self.line.pop();
-                continue;
+            counts.tokens_expired += conn.tx.drop_old(now);
+            conn.tx.queued = conn.tx.is_ready();
+            match by(settings, &conn.tx) {
+                _ if !conn.tx.queued => Stands::No,
+                Some(to_go) if to_go != key => Stands::By(to_go),
+                _ => Stands::Right,
             }
-            let by = by(&self.settings, &conn.tx);
-            if by.is_none_or(|to_go| to_go == key) {
-                return Some(slot);
-            }
-            self.line.again(by);
-        }
-        None
+        })
     }
 
     /// Something is paused: looks at every message.
@@ -535,13 +536,13 @@ impl Endpoint for Host {
             return Transmit::Nothing;
         };
         self.transmit(cx, slot, out);
-        let conn = &mut self.conns[slot];
-        if conn.tx.is_ready() {
-            self.line.again(by(&self.settings, &conn.tx));
-        } else {
-            conn.tx.queued = false;
-            self.line.pop();
-        }
+        let tx = &mut self.conns[slot].tx;
+        tx.queued = tx.is_ready();
+        let to_go = by(&self.settings, tx);
+        let by = tx
+            .queued
+            .then(|| to_go.unwrap_or_else(|| self.line.next_turn()));
+        self.line.served(by);
         self.arm(slot);
         Transmit::More
     }

@@ -4,7 +4,6 @@
 
 mod header;
 mod host;
-mod line;
 mod params;
 mod receiver;
 mod sender;

@@ -5,28 +5,17 @@ use super::settings::Settings;
 use model::Lifetime;
 use parts::announced::Announced;
 use parts::connections::{Sending, told};
-use std::collections::VecDeque;
+use parts::held::{Held, HeldTokens};
 use units::{Span, Time};
 
-/// Tokens of one message that are kept: an honest receiver gives one per frame time, and each lives for few. [ours]
-const TOKENS_MAX: usize = 1024;
 /// So often a sender says something within the timeout, although the line takes nothing else of its message. [ours]
 const SAYS: u64 = 4;
-
-/// A token that waits for the line.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    offset: u64,
-    number: u16,
-    until: Time,
-}
 
 /// One direction of a connection, at its sender.
 #[derive(Debug, Default)]
 pub(super) struct Sender {
     pub(super) message: Announced,
-    /// Tokens, in the order in which they came.
-    tokens: VecDeque<Held>,
+    tokens: HeldTokens,
     /// It is among the messages that the line chooses from.
     pub(super) queued: bool,
 }
@@ -59,15 +48,14 @@ impl Sender {
     /// The message is done: the next begins.
     pub(super) fn finish(&mut self, now: Time, settings: &Settings) {
         let next = self.message.finish(now);
-        self.tokens = VecDeque::new();
+        self.tokens = HeldTokens::default();
         self.begin(next, settings);
     }
 
     /// Takes back what has not left. RTS says where the message ends now.
     pub(super) fn cancel(&mut self) {
         if self.message.cancel() {
-            let high = self.message.high();
-            self.tokens.retain(|held| held.offset < high);
+            self.tokens.cut(self.message.high());
         }
     }
 
@@ -94,19 +82,13 @@ impl Sender {
 
     /// Whether one may leave now.
     pub(super) fn is_ready_at(&self, now: Time) -> bool {
-        let valid = |held: &Held| held.until >= now;
-        self.is_free() || self.tokens.iter().any(valid)
+        self.is_free() || self.tokens.any_at(now)
     }
 
     /// Drops tokens that have run out: how many.
     #[inline]
     pub(super) fn drop_old(&mut self, now: Time) -> u64 {
-        let mut old = 0;
-        while self.tokens.front().is_some_and(|held| held.until < now) {
-            self.tokens.pop_front();
-            old += 1;
-        }
-        old
+        self.tokens.drop_old(now)
     }
 
     /// The priority of its data.
@@ -149,7 +131,7 @@ impl Sender {
         lifetime: Lifetime,
         answer: bool,
     ) -> Piece {
-        let held = self.tokens.pop_front();
+        let held = self.tokens.pop();
         let message = &mut self.message;
         let frame = message.take(now, held.map(|held| held.offset), settings.payload_max);
         let data = Data {
@@ -178,21 +160,18 @@ impl Sender {
             return false;
         }
         self.message.hear(now);
-        let fits = self.tokens.len() < TOKENS_MAX;
-        if fits {
-            let own = token.life.max(settings.life);
-            let mut until = now.after(Span::ns(own.into()));
-            if let Some(last) = self.tokens.back().filter(|_| token.life < own) {
-                // The line that they come for is faster: what they are worth here, they are one after the other.
-                until = until.max(last.until.after(settings.gap));
-            }
-            self.tokens.push_back(Held {
-                offset: token.offset,
-                number: token.number,
-                until,
-            });
+        let own = token.life.max(settings.life);
+        let mut until = now.after(Span::ns(own.into()));
+        if let Some(last) = self.tokens.last().filter(|_| token.life < own) {
+            // The line that they come for is faster: what they are worth here, they are one after the other.
+            until = until.max(last.until.after(settings.gap));
         }
-        fits
+        self.tokens.push(Held {
+            offset: token.offset,
+            number: token.number,
+            rank: 0,
+            until,
+        })
     }
 
     /// The receiver tells how many messages it has: whether this one is among them.
@@ -241,7 +220,7 @@ impl Sending for Sender {
 
     fn check(&self) {
         self.message.check();
-        assert!(self.tokens.len() <= TOKENS_MAX);
+        self.tokens.check();
         assert!(!self.is_idle() || !self.is_ready());
     }
 }
@@ -255,9 +234,10 @@ mod tests {
     fn a_token_without_a_message_is_noticed() {
         let mut sender = Sender::default();
         sender.check();
-        sender.tokens.push_back(Held {
+        sender.tokens.push(Held {
             offset: 0,
             number: 0,
+            rank: 0,
             until: Time::ZERO,
         });
         sender.check();
