@@ -422,7 +422,9 @@ pub fn ports() -> Table<PortRow> {
     }
     for priority in 0..8 {
         let name = format!("dropped_at_priority_{priority}");
-        let meaning = format!("Packets of priority {priority} dropped at the port.");
+        let meaning = format!(
+            "Packets of priority {priority} dropped at the port, but for those behind it that had no way on or that a host did not want."
+        );
         t.add(name, Kind::U64, meaning, move |r: &PortRow, _| {
             Cell::Number(r.drop_priorities[priority])
         });
