@@ -20,6 +20,9 @@ use parts::selective::Threshold;
 use parts::{Crowd, Factory, Protected};
 use units::{Bytes, Time};
 
+/// A probe leaves so often again on the way of its frames, and then on one after the other of all ways. [ours]
+const ASKED_ON_ITS_WAY: u16 = 2;
+
 /// What is done with the first round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FirstRtt {
@@ -111,8 +114,9 @@ pub(super) struct Early {
     ways: Vec<u16>,
     /// Frames of it that have left.
     frames: u16,
-    /// Probes leave again: nothing was heard of some frames.
+    /// Probes leave again: nothing was heard of some frames. How often that was so.
     asks: bool,
+    asked: u16,
 }
 
 impl Early {
@@ -125,6 +129,7 @@ impl Early {
             ways: Vec::new(),
             frames: 0,
             asks: false,
+            asked: 0,
         }
     }
 
@@ -136,6 +141,7 @@ impl Early {
     /// Probes leave again.
     pub(super) fn ask(&mut self) {
         self.asks = true;
+        self.asked = self.asked.saturating_add(1);
     }
 
     /// Whether probes leave again, and no longer then.
@@ -195,12 +201,16 @@ impl Early {
         self.ways[usize::from(self.frames % self.stride())]
     }
 
-    /// The probe of a way by its place, and the way: where `all` is false, only if frames on it are unknown.
-    fn probe(&self, place: u16, all: bool) -> Option<(u16, u16)> {
+    /// The probe of a way by its place, and the way that it takes among `ways`: where `all` is false, only if frames on it
+    /// are unknown.
+    fn probe(&self, place: u16, all: bool, ways: u16) -> Option<(u16, u16)> {
         let asked = all || self.burst.unknown_paths().any(|path| path == place);
         let behind = self.frames.saturating_sub(place);
         let named = behind.div_ceil(self.stride());
-        asked.then(|| (self.ways[usize::from(place)], named))
+        // Its own may be dead. After so long its frames have come elsewhere than in front of it, or are lost.
+        let other = self.asked.saturating_sub(ASKED_ON_ITS_WAY) % ways.max(1);
+        let way = self.ways[usize::from(place)];
+        asked.then(|| ((way + other) % ways.max(1), named))
     }
 
     pub(super) fn check(&self) {
@@ -291,9 +301,15 @@ impl Sender {
     }
 
     /// The ends of the burst, or where `all` is false those of which nothing was heard.
-    pub(super) fn probe(&self, place: u16, all: bool, settings: &Settings) -> Option<(Probe, u16)> {
+    pub(super) fn probe(
+        &self,
+        place: u16,
+        all: bool,
+        ways: u16,
+        settings: &Settings,
+    ) -> Option<(Probe, u16)> {
         let early = self.early.as_ref()?;
-        let (way, count) = early.probe(place, all)?;
+        let (way, count) = early.probe(place, all, ways)?;
         let probe = Probe {
             ordinal: told(self.ordinal),
             payload: settings.payload_max,
@@ -337,7 +353,8 @@ impl Host {
         let ways = ways.map_or(0, |early| early.stride());
         for place in 0..ways {
             let conn = &self.conns[slot];
-            let Some((probe, way)) = conn.tx.probe(place, all, &self.settings) else {
+            let probe = conn.tx.probe(place, all, conn.own.ways, &self.settings);
+            let Some((probe, way)) = probe else {
                 continue;
             };
             let probe = Probe {

@@ -128,13 +128,13 @@ impl Sender {
         self.end = self.base + length;
         (self.frames, self.first) = (length.div_ceil(settings.payload_max.into()), 0);
         self.owes = length == 0;
-        (self.unasked, self.may, self.expected) = (settings.window, 0, 0);
+        // What a short message leaves of its window would send again what is trimmed, before it is pulled.
+        let window = u64::from(settings.window).min(self.frames);
+        self.unasked = u32::try_from(window).unwrap_or(settings.window);
+        (self.may, self.expected) = (0, 0);
         (self.tries, self.asked, self.history, self.words) = (0, 0, 0, 0);
         (self.progress, self.waits_from, self.look_at) = (now, now, Time::NEVER);
         if settings.bursts && self.frames > 0 {
-            // A burst has no more frames than its message.
-            let window = u64::from(settings.window).min(self.frames);
-            self.unasked = u32::try_from(window).unwrap_or(settings.window);
             self.early = Some(Box::new(Early::new(self.unasked)));
             self.bursting = true;
         }
@@ -160,6 +160,7 @@ impl Sender {
     pub(super) fn cancel(&mut self, settings: &Settings) {
         self.waiting.clear();
         if self.active && self.next() < self.frames {
+            self.unasked = self.unasked.min(self.to_repeat);
             if std::mem::take(&mut self.bursting) {
                 self.unasked = 0;
                 if let Some(early) = &mut self.early {

@@ -179,7 +179,7 @@ fn probes_name_every_frame_once_whatever_the_number_of_ways() {
         assert_eq!(taken.len(), window as usize);
         let mut named = vec![0; taken.len()];
         for place in 0..sender.early.as_ref().unwrap().stride() {
-            let (probe, way) = sender.probe(place, true, &settings).unwrap();
+            let (probe, way) = sender.probe(place, true, ways, &settings).unwrap();
             assert!(probe.makes_sense());
             for number in 0..probe.count {
                 let frame = usize::from(probe.first + number * probe.stride);
@@ -191,6 +191,15 @@ fn probes_name_every_frame_once_whatever_the_number_of_ways() {
             }
         }
         assert!(named.iter().all(|&times| times == 1), "{named:?}");
+        // Twice a probe goes again on the way of its frames, and then on the next one, until it has tried all.
+        let mut tried = Vec::new();
+        for _ in 0..5 {
+            let (_, way) = sender.probe(0, true, ways, &settings).unwrap();
+            tried.push((way + ways - taken[0]) % ways);
+            sender.early.as_mut().unwrap().ask();
+        }
+        let next = |n: u16| n % ways;
+        assert_eq!(tried, [0, 0, 0, next(1), next(2)], "{ways} ways");
     }
 }
 
