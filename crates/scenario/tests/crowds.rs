@@ -175,6 +175,20 @@ fn naive_credit_is_fair_on_one_bottleneck_and_loses_nothing_both_ways() {
     assert!(queue < Some(20_000), "{queue:?} B both ways");
 }
 
+/// Receivers gave senders up after 200 ms, also where these ask for the first time after 480.
+#[test]
+fn a_way_of_many_milliseconds_is_no_silence() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"1Gbps\"\nhost_delay = \"60ms\"\n\
+                [workload]\nkind = \"incast\"\nsenders = 1\nreceiver = 0\nsize = \"50MB\"\n\
+                [transport]\nkind = \"expresspass\"\n[run]\nuntil = \"60s\"\n";
+    for seed in 1..=3 {
+        let record = run(text, &[], seed);
+        assert_eq!(record.totals.timeouts, 0, "seed {seed}");
+        let last = record.flows[0].end.unwrap();
+        assert!(last < units::Time::ZERO.after(Span::ms(1300)), "{last}");
+    }
+}
+
 #[test]
 fn a_message_to_a_host_that_is_cut_off_for_a_while_still_arrives() {
     let star = "kind = \"star\"\nhosts = 5\nhost_rate = \"10Gbps\"";

@@ -104,6 +104,7 @@ impl Settings {
             Span::ZERO
         };
         let burst = params.burst.unwrap_or_else(|| config.bdp().get());
+        let quiet = params.quiet.max(request_retry);
         Self {
             law,
             encap: config.encap,
@@ -123,7 +124,7 @@ impl Settings {
             silence: silence(params, patience),
             patience,
             overdue,
-            quiet: params.quiet.max(request_retry),
+            quiet,
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
             rest: params.rest,
@@ -132,7 +133,8 @@ impl Settings {
                 .times(u64::from(params.credit_queue) * u64::from(config.hops_max)),
             // A request or a STOP that is repeated late must still find that all has arrived.
             close_wait: params.close_wait.max(overdue.times(2)),
-            give_up: params.give_up,
+            // A sender that hears nothing asks again first.
+            give_up: params.give_up.max(quiet.times(2)),
             expiry: params.expiry,
             first_rtt: params.first_rtt,
             burst,
