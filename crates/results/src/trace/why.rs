@@ -456,16 +456,26 @@ impl Walk<'_> {
         flight.packet.to().0 == self.asked.dst && (inside || empty)
     }
 
-    /// The flight that ended the message; of one that did not end, the last that came in.
+    /// The flight that ended the message: the last of its bytes, and where there are none perhaps its announcement. Of one
+    /// that did not end, the last that came in.
     fn last(&self, end: Time) -> Option<usize> {
-        let finished = self.asked.end.is_some();
-        let own = self.flights.iter().enumerate().skip(self.over);
-        let arrivals = own.filter_map(|(i, flight)| {
-            let at = flight.arrived().filter(|&at| at <= end)?;
-            let whole = self.carries(flight) && flight.trimmed.is_none();
-            (!finished || whole).then_some((at, i))
-        });
-        arrivals.max().map(|(_, i)| i)
+        let asked = self.asked;
+        let last = |which: &dyn Fn(&Flight) -> bool| {
+            let own = self.flights.iter().enumerate().skip(self.over);
+            let arrivals = own.filter_map(|(i, flight)| {
+                let at = flight.arrived().filter(|&at| at <= end)?;
+                which(flight).then_some((at, i))
+            });
+            arrivals.max().map(|(_, i)| i)
+        };
+        if asked.end.is_none() {
+            return last(&|_| true);
+        }
+        let told = |flight: &Flight| {
+            flight.packet.to().0 == asked.dst && flight.packet.class() != Class::Credit
+        };
+        last(&|flight| self.carries(flight) && flight.trimmed.is_none())
+            .or_else(|| last(&told).filter(|_| asked.size == 0))
     }
 
     /// Adds a stretch before those already there, as far as it lies within the message's time.

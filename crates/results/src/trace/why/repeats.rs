@@ -212,15 +212,28 @@ impl Walk<'_> {
         same.map(|&(came, _)| came).min()
     }
 
-    /// The credit that flight `at` answers, where it came in before.
+    /// The credit that flight `at` answers, where it came in before, and released no other flight: credits may be told modulo
+    /// a small number.
     fn credit_of(&self, at: usize) -> Option<usize> {
         let flight = self.flights[at];
         let (left, host) = (flight.sent(), flight.from(self.network));
-        self.flights[..at].iter().rposition(|credit| {
+        if flight.packet.class() != Class::Scheduled {
+            return None;
+        }
+        let before = &self.flights[..at];
+        let used = |credit: &Flight, came: Time| {
+            let mut others = before.iter().filter(|other| other.sent() >= came);
+            others.any(|other| {
+                other.from(self.network) == host
+                    && other.packet.class() == Class::Scheduled
+                    && self.answers(other, credit) == Some(true)
+            })
+        };
+        before.iter().rposition(|credit| {
             credit.packet.to().0 == host
                 && credit.packet.class() == Class::Credit
-                && credit.arrived().is_some_and(|came| came <= left)
                 && self.answers(flight, credit) == Some(true)
+                && (credit.arrived()).is_some_and(|came| came <= left && !used(credit, came))
         })
     }
 
