@@ -110,7 +110,7 @@ parts::params! {
         close_wait: Span = Span::ms(2), Time(Span::ns(1), SPAN_MAX),
             "[xpass artefact, xpass.cc]; 20 ms [ours] where new flows burst";
         /// time without data after which a receiver gives no more credits until asked again; at least twice what a
-        /// sender waits before it asks
+        /// sender of its network waits before it asks again
         give_up: Span = Span::ms(200), Time(Span::us(1), SPAN_MAX), "[ours]; 1 s in the authors' host stack";
         /// time without a request after which a receiver that gave up forgets a one-message connection, or one
         /// on which nothing has come

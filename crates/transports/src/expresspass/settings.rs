@@ -104,7 +104,6 @@ impl Settings {
             Span::ZERO
         };
         let burst = params.burst.unwrap_or_else(|| config.bdp().get());
-        let quiet = params.quiet.max(request_retry);
         Self {
             law,
             encap: config.encap,
@@ -124,7 +123,7 @@ impl Settings {
             silence: silence(params, patience),
             patience,
             overdue,
-            quiet,
+            quiet: params.quiet.max(request_retry),
             stop_wait: params.stop_wait,
             stop_wait_unknown: params.stop_wait_unknown,
             rest: params.rest,
@@ -134,7 +133,7 @@ impl Settings {
             // A request or a STOP that is repeated late must still find that all has arrived.
             close_wait: params.close_wait.max(overdue.times(2)),
             // A sender that hears nothing asks again first.
-            give_up: params.give_up.max(quiet.times(2)),
+            give_up: params.give_up.max(request_retry.times(2)),
             expiry: params.expiry,
             first_rtt: params.first_rtt,
             burst,

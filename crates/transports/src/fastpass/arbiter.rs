@@ -5,14 +5,17 @@
 //! sends at most one frame and gets at most one, and no more leave or enter a rack than it has links. Whoever could have
 //! a slot has one: the matching is maximal.
 
+mod pairs;
+
 use super::header::{Alloc, FRAMES_MAX, LEAD_SLOTS, SLOTS_TOLD, WAYS_BITS};
 use super::params::{BATCH_MAX, Order};
 use super::shape::{Shape, Tier};
 use super::ways::Chooser;
 use super::words::{Beside, Told, Words};
 use model::{ConnId, HostId};
+use pairs::Pair;
 use parts::slab::Slab;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -91,18 +94,6 @@ struct Demand {
     alloc: Alloc,
 }
 
-/// Two hosts with something to send from one to the other.
-#[derive(Debug)]
-struct Pair {
-    from: u32,
-    to: u32,
-    /// Slots that it had, by the last; none yet where it is 0.
-    last: u64,
-    age: u32,
-    /// Frames to come, or when it was served last, then age and place of every message.
-    queue: BTreeSet<(u64, u32, u32)>,
-}
-
 /// The arbiter of a fabric, or of the line of one receiver.
 #[derive(Debug)]
 pub(super) struct Arbiter {
@@ -122,6 +113,8 @@ pub(super) struct Arbiter {
     pair_of: BTreeMap<(u32, u32), u32>,
     /// Pairs in the order in which they are asked.
     list: Vec<u32>,
+    /// The fewest slots that one of them had.
+    least: u64,
     /// Hosts by number where nobody knows how many there are.
     names: BTreeMap<HostId, u32>,
     hosts: Vec<Host>,
@@ -212,6 +205,7 @@ impl Arbiter {
             pairs: Slab::default(),
             pair_of: BTreeMap::new(),
             list: Vec::new(),
+            least: 0,
             names: BTreeMap::new(),
             hosts: vec![Host::default(); hosts],
             out,
@@ -425,22 +419,6 @@ impl Arbiter {
         }
     }
 
-    fn add_pair(&mut self, from: u32, to: u32) -> u32 {
-        // DEVIATES(fastpass): a pair that wants nothing is forgotten, and with it when it had its last slot.
-        let pair = self.pairs.insert(Pair {
-            from,
-            to,
-            last: 0,
-            age: self.age,
-            queue: BTreeSet::new(),
-        });
-        self.pair_of.insert((from, to), pair);
-        let pairs = &self.pairs;
-        let place = self.list.partition_point(|&other| pairs[other].last == 0);
-        self.list.insert(place, pair);
-        pair
-    }
-
     /// A message wants nothing any more.
     fn take_back(&mut self, demand: u32) {
         let Demand { pair, age, by, .. } = self.demands[demand];
@@ -457,11 +435,6 @@ impl Arbiter {
         let from = self.number(request.host).expect("it had a number");
         self.demand_of.remove(&(from, request.flow));
         self.hosts[from as usize].demands -= 1;
-    }
-
-    fn remove_pair(&mut self, pair: u32) {
-        let Pair { from, to, .. } = self.pairs.remove(pair);
-        self.pair_of.remove(&(from, to));
     }
 
     /// Puts the pair with the shortest message first. The list is in that order but for few.
@@ -506,7 +479,7 @@ impl Arbiter {
             self.give_one(slot);
         }
         if self.plan.order == Order::Fair {
-            self.take_turns(first);
+            self.take_turns();
         }
         self.batches += 1;
         self.given - before
@@ -669,8 +642,8 @@ impl Arbiter {
             demand.by = left.into();
         }
         let by = demand.by;
-        let Pair { queue, last, .. } = &mut self.pairs[pair];
-        *last = slot + 1;
+        self.pairs[pair].serve(slot);
+        let queue = &mut self.pairs[pair].queue;
         if left == 0 {
             queue.remove(&key);
         } else if by != key.0 {
@@ -678,28 +651,6 @@ impl Arbiter {
             queue.insert((by, key.1, number));
         }
         queue.is_empty()
-    }
-
-    /// Who was served in a batch stands behind the others in the next.
-    fn take_turns(&mut self, first: u64) {
-        // DEVIATES(fastpass): in turns by batches and not by slots, for what the arbiter says to a host in a batch is a
-        // packet per message here.
-        let mut list = std::mem::take(&mut self.scratch.over);
-        list.clear();
-        let pairs = &self.pairs;
-        let served = |pair: &&u32| pairs[**pair].last > first;
-        list.extend(self.list.iter().filter(|pair| !served(pair)));
-        list.extend(self.list.iter().filter(served));
-        self.scratch.over = std::mem::replace(&mut self.list, list);
-        for &number in &self.scratch.touched {
-            let demand = &mut self.demands[number];
-            if demand.left > 0 {
-                let queue = &mut self.pairs[demand.pair].queue;
-                queue.remove(&(demand.by, demand.age, number));
-                demand.by = self.free_slot;
-                queue.insert((demand.by, demand.age, number));
-            }
-        }
     }
 
     /// Says who has which slots, at `done`.

@@ -1,0 +1,87 @@
+//! Whom the arbiter of Fastpass serves: nobody waits for a turn that others take again and again.
+
+use results::{RunRecord, Status};
+use scenario::{Alone, Scenario, load_text};
+use std::fmt::Write as _;
+
+fn run(text: &str) -> RunRecord {
+    load_text("fastpass.toml", text, &[])
+        .and_then(Scenario::assemble)
+        .and_then(|run| run.run(1, "", &mut Alone))
+        .unwrap_or_else(|e| panic!("{text}\n{e}"))
+}
+
+/// What each message got, in Gb/s, of a run of so many microseconds.
+fn rates(text: &str, us: u32) -> Vec<f64> {
+    let record = run(text);
+    let rate = |received: u64| received as f64 * 8.0 / 1e3 / f64::from(us);
+    record
+        .flows
+        .iter()
+        .map(|flow| rate(flow.received))
+        .collect()
+}
+
+/// A slot that is left over from a batch was a turn once, and halved whoever got it.
+#[test]
+fn equal_hosts_beside_a_slower_one_get_as_much_each() {
+    for (first, slow) in [(100, 23.2), (50, 23.2), (25, 23.2), (10, 9.3)] {
+        let rates = rates(
+            &format!(
+                "[topology]\nkind = \"dumbbell\"\npairs = 4\nhost_rate = \"100Gbps\"\nfirst_rate = \"{first}Gbps\"\n\
+                 [workload]\nkind = \"long-flows\"\npairs = [\"0 -> 4\", \"1 -> 4\", \"2 -> 4\", \"3 -> 4\"]\nstop = \"2ms\"\n\
+                 [transport]\nkind = \"fastpass\"\n[switch]\nbuffer = \"20MB\"\n"
+            ),
+            2000,
+        );
+        let (least, most) = (
+            rates[1].min(rates[2]).min(rates[3]),
+            rates[1].max(rates[2]).max(rates[3]),
+        );
+        assert!(most < 1.02 * least, "{first}: {rates:?}");
+        assert!(
+            (0.97 * slow..1.03 * slow).contains(&rates[0]),
+            "{first}: {rates:?}"
+        );
+    }
+}
+
+/// From everyone to everyone, where one of them is the arbiter.
+#[test]
+fn every_pair_of_hosts_gets_its_share() {
+    let mut pairs = String::new();
+    for (a, b) in (0..8).flat_map(|a| (0..8).map(move |b| (a, b))) {
+        if a != b {
+            write!(pairs, "\"{a} -> {b}\", ").expect("a string takes all");
+        }
+    }
+    let rates = rates(
+        &format!(
+            "[topology]\nkind = \"star\"\nhosts = 8\nhost_rate = \"40Gbps\"\nhost_delay = \"2us\"\n\
+             [workload]\nkind = \"long-flows\"\nstop = \"4ms\"\npairs = [{pairs}]\n\
+             [transport]\nkind = \"fastpass\"\n[switch]\nbuffer = \"20MB\"\n"
+        ),
+        4000,
+    );
+    let least = rates.iter().copied().fold(f64::MAX, f64::min);
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    println!("{least} to {most} Gb/s");
+    assert!(most < 1.3 * least, "{rates:?}");
+}
+
+/// Pairs that want nothing for a moment came back before those that had waited all along: of 2,560 questions one took 2.9 ms.
+#[test]
+fn who_comes_back_does_not_pass_who_has_waited() {
+    let record = run(
+        "[topology]\nkind = \"fat-tree\"\nk = 8\nhost_rate = \"10Gbps\"\nhost_delay = \"5us\"\n\
+         [workload]\nkind = \"incast-rr\"\nsenders = 256\nreceiver = 0\nrequest = \"200B\"\nsize = \"1B\"\nrounds = 10\n\
+         pacing = \"closed\"\n[transport]\nkind = \"fastpass\"\n",
+    );
+    assert_eq!(record.status, Status::Complete);
+    let took = record
+        .flows
+        .iter()
+        .filter_map(|flow| Some(flow.end?.since(flow.start?)));
+    let longest = took.max().expect("there are some");
+    assert!(longest < units::Span::us(700), "{longest}");
+}
