@@ -198,6 +198,10 @@ pub trait Factory: Send + Sync {
     fn window_max(&self) -> Option<u32> {
         None
     }
+    /// Whether it goes on as if every cable of the network worked, also where switches know of one that does not.
+    fn counts_on_cables(&self) -> bool {
+        false
+    }
     /// How its packets look on a wire.
     fn codec(&self) -> &'static dyn Codec;
     /// What it needs of every port on a link of `rate`.
@@ -431,7 +435,7 @@ mod tests {
         assert!(factory.settle(&facts).unwrap().is_none());
         assert!(factory.control(&facts).is_empty());
         assert!(!factory.sprays() && factory.first_wait().is_none());
-        assert!(factory.window_max().is_none());
+        assert!(factory.window_max().is_none() && !factory.counts_on_cables());
         assert!(
             [false, true]
                 .iter()

@@ -4,7 +4,8 @@ use crate::choice::BalanceOf;
 use crate::facts::Fabric;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
-use crate::settings::Shape;
+use crate::settings::{self, FaultKind, Shape};
+use crate::typed::Settings;
 use model::intent::{Limit, PortSpec, QueueSpec};
 use model::{Encap, EndpointConfig, HostId, Net as _};
 use results::human;
@@ -49,6 +50,7 @@ pub(crate) fn warnings(
             beside.protocol.name()
         ));
     }
+    warnings.extend(routes.has_choice().then(|| cables(scenario)).flatten());
     let spreads = scenario.switch.balance != BalanceOf::Flow && routes.has_choice();
     warnings.extend(scenario.factory.warns(spreads));
     warnings.extend(few_priorities(scenario));
@@ -61,6 +63,20 @@ pub(crate) fn warnings(
         );
     }
     warnings
+}
+
+/// A cable fails that a transport counts on.
+fn cables(scenario: &Scenario) -> Option<String> {
+    let down = |fault: &Settings<settings::Fault>| matches!(fault.kind, FaultKind::Down { .. });
+    let down = scenario.faults.iter().any(down);
+    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
+    let mut all = std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside);
+    let (protocol, _) = all.find(|(_, factory)| down && factory.counts_on_cables())?;
+    Some(format!(
+        "{} gives away the lines of all cables, also of those that [[faults]] takes down: what was to take them waits before \
+         others, and may leave again; a topology file without the cable shows {0} without that",
+        protocol.name()
+    ))
 }
 
 /// The scenario takes priorities away that a transport asks for.

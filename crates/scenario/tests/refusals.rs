@@ -336,6 +336,29 @@ fn packets_that_overtake_each_other_are_warned_of_where_there_are_several_ways()
 }
 
 #[test]
+fn a_cable_that_fails_under_an_arbiter_is_warned_of() {
+    let warned = |kind: &str, fault: &str, link: &str| {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 4\n[workload]\nkind = \"permutation\"\n\
+             size = \"20KB\"\n[transport]\nkind = \"{kind}\"\n[[faults]]\nkind = \"{fault}\"\nlink = \"{link}\"\n{}",
+            if fault == "loss" {
+                "chance = 0.1\n"
+            } else {
+                ""
+            }
+        );
+        let run = scenario::load_text("t.toml", &text, &[]).and_then(Scenario::assemble);
+        let warnings = run.unwrap_or_else(|e| panic!("{e}")).warnings;
+        warnings
+            .join("\n")
+            .contains("gives away the lines of all cables")
+    };
+    assert!(warned("fastpass", "down", "tor0 <-> spine1"));
+    assert!(!warned("fastpass", "loss", "tor0 -> spine1"));
+    assert!(!warned("ndp", "down", "tor0 <-> spine1"));
+}
+
+#[test]
 fn a_window_that_does_not_fill_the_line_is_warned_of() {
     let warned = |kind: &str, delay: &str| {
         let text = format!("{INCAST}[transport]\nkind = \"{kind}\"\n");

@@ -71,6 +71,9 @@ impl Factory for Params {
     fn sprays(&self) -> bool {
         self.ways == Ways::Arbiter
     }
+    fn counts_on_cables(&self) -> bool {
+        true
+    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric {
             priorities: settings::PRIORITIES,
