@@ -455,6 +455,16 @@ fn cases_that_cannot_be_are_refused_with_the_place() {
         ),
         ("\"workload.messages=30\"", "\"messages\"", "no setting"),
         ("\"workload.messages=30\"", "\"compare.of=x\"", "no setting"),
+        (
+            "\"workload.messages=30\"",
+            "\"workload.messages=30\", \"workload.messages=40\"",
+            "this case sets it twice",
+        ),
+        (
+            "\"workload.messages=30\"",
+            "\"workload.messages=30\", \"transport.kind=homa\"",
+            "cases of \"traffic\" set it, too",
+        ),
         ("name = \"cut\"\n", "", "compare.name"),
         (
             "workload.largest=50KB",

@@ -5,6 +5,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::section::Section;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The cases that take each other's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub struct Case {
 /// What the tables say, by kind, in the order of the file.
 pub(crate) fn of(sections: &[Section], errors: &mut Vec<Diagnostic>) -> Vec<CasesOf> {
     let mut found: Vec<CasesOf> = Vec::new();
+    let mut kind_of: BTreeMap<String, String> = BTreeMap::new();
     for section in sections {
         let (Some::<String>(of), Some::<String>(name)) =
             (section.value("of"), section.value("name"))
@@ -42,6 +44,24 @@ pub(crate) fn of(sections: &[Section], errors: &mut Vec<Diagnostic>) -> Vec<Case
                     .problem("set", format!("compare.set has {set:?}"))
                     .label("no setting")
                     .help("write a key of a scenario and its value, like \"workload.load=0.8\""),
+            );
+        }
+        let mut own = BTreeSet::new();
+        for key in sets.iter().filter_map(|set| set.split_once('=')) {
+            let key = key.0.trim();
+            let kind = kind_of.entry(key.to_owned()).or_insert_with(|| of.clone());
+            let label = if *kind != of {
+                format!("cases of \"{kind}\" set it, too, and every one of them meets this one")
+            } else if !own.insert(key) {
+                "this case sets it twice".to_owned()
+            } else {
+                continue;
+            };
+            errors.push(
+                section
+                    .problem("set", format!("compare.set has {key} twice"))
+                    .label(label)
+                    .help("one of the two would be lost: leave one out"),
             );
         }
         let at = found.iter().position(|cases| cases.of == of);
