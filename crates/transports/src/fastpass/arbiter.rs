@@ -13,7 +13,7 @@ use super::shape::{Shape, Tier};
 use super::ways::Chooser;
 use super::words::{Beside, Told, Words};
 use model::{ConnId, HostId};
-use pairs::Pair;
+use pairs::{Pair, Turns};
 use parts::slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -113,8 +113,7 @@ pub(super) struct Arbiter {
     pair_of: BTreeMap<(u32, u32), u32>,
     /// Pairs in the order in which they are asked.
     list: Vec<u32>,
-    /// The fewest slots that one of them had.
-    least: u64,
+    turns: Turns,
     /// Hosts by number where nobody knows how many there are.
     names: BTreeMap<HostId, u32>,
     hosts: Vec<Host>,
@@ -205,7 +204,7 @@ impl Arbiter {
             pairs: Slab::default(),
             pair_of: BTreeMap::new(),
             list: Vec::new(),
-            least: 0,
+            turns: Turns::default(),
             names: BTreeMap::new(),
             hosts: vec![Host::default(); hosts],
             out,
