@@ -27,9 +27,9 @@ use workload::Start;
 /// release build, 2 vCPU AMD EPYC: hops of `summary.json` by seconds of CPU, 13 to 19 million]
 const HOPS_PER_SECOND: f64 = 15e6;
 /// Seconds for a look at one port, and for a sample that is kept and written; and for a moment of samples by itself. [ours:
-/// the same runs with samples every 1 us and 20 us, and `tidegate run incast --set topology.host_rate=1kbps`]
+/// the same runs with samples every 1 us and 20 us, and one of 2 million moments in which nothing happens]
 const PER_LOOK: f64 = 25e-9;
-const PER_MOMENT: f64 = 1.5e-6;
+const PER_MOMENT: f64 = 0.1e-6;
 const PER_SAMPLE: f64 = 500e-9;
 /// Seconds to set up a link and to write what became of it, and the same of a message. [ours: `tidegate run` of two messages,
 /// of a permutation of 3 KB and of Web Server, 50 us at load 0.5, over fat trees of k = 32, 48 and 74 under DCTCP and

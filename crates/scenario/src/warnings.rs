@@ -5,7 +5,7 @@ use crate::facts::Fabric;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::settings::{self, FaultKind, Shape};
-use crate::typed::Settings;
+use crate::typed::{Chosen, Settings};
 use model::intent::{Limit, PortSpec, QueueSpec};
 use model::{Encap, EndpointConfig, HostId, Net as _};
 use results::human;
@@ -149,6 +149,11 @@ pub(crate) fn reads_buffer(topology: &Topology, ports: &[Arc<PortSpec>]) -> bool
     all.any(|(link, port)| !topology.is_host(link.from) && port.data().is_some())
 }
 
+/// Whether a value was chosen: a resolved scenario writes defaults, too.
+fn chosen<T>(value: &Chosen<T>) -> bool {
+    value.is_given && !value.is_default
+}
+
 /// What is odd about the memory of switches: a buffer that is not read, or that no full frame fits into.
 pub(crate) fn buffers(
     scenario: &Scenario,
@@ -166,7 +171,7 @@ pub(crate) fn buffers(
                  switch.shared_buffer, or a greater switch.shared_alpha"
             ));
         }
-        let unread = !switch.buffer.is_default && !switch.host_queue;
+        let unread = chosen(&switch.buffer) && !switch.host_queue;
         return unread.then(|| {
             "switch.buffer is not read, because the ports of a switch share a memory; set \
              switch.shared_buffer"
@@ -174,7 +179,7 @@ pub(crate) fn buffers(
         });
     }
     if !reads_buffer(topology, ports) {
-        return (!switch.buffer.is_default).then(|| {
+        return chosen(&switch.buffer).then(|| {
             "switch.buffer is not read, because every queue of these ports has a limit of its own, which the \
              transport sets"
                 .to_owned()
@@ -231,12 +236,12 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
     [
         (
             "shared_alpha",
-            !switch.shared_alpha.is_default && switch.shared_buffer.is_none(),
+            chosen(&switch.shared_alpha) && switch.shared_buffer.is_none(),
             "the ports of a switch share no memory; set switch.shared_buffer",
         ),
         (
             "flowlet_gap",
-            !switch.flowlet_gap.is_default && switch.balance != BalanceOf::Flowlet,
+            chosen(&switch.flowlet_gap) && switch.balance != BalanceOf::Flowlet,
             "paths are not chosen by flowlets; set switch.balance = \"flowlet\"",
         ),
         (
