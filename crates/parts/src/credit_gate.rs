@@ -78,7 +78,8 @@ impl CreditGate {
         let (size_min, step) = self.hold;
         // As many flows as there are sizes would be in step again.
         self.mixed = (self.mixed ^ u64::from(size)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let within = (step.0 * (self.mixed >> 48)) >> 16;
+        #[allow(clippy::cast_possible_truncation, reason = "a part of a step")]
+        let within = ((u128::from(step.0) * u128::from(self.mixed >> 48)) >> 16) as u64;
         Span(step.0 * u64::from(size.saturating_sub(size_min)) + within)
     }
 
@@ -352,6 +353,22 @@ mod tests {
         gate.take(Time(first + PERIOD), &mut out);
         assert_eq!((out.size, gate.ready_at()), (84, Time::NEVER));
         assert_eq!((gate.len(), gate.is_empty()), (0, true));
+    }
+
+    #[test]
+    fn on_a_line_on_which_a_credit_takes_hours_one_is_held_back_all_the_same() {
+        let spec = CreditSpec {
+            bucket: 1,
+            ..spec(CreditCount::Credits)
+        };
+        let mut gate = CreditGate::new(spec, LineTime::new(Rate(1))).holding(76, 16, 1.0);
+        let mut out = Packet::EMPTY;
+        assert!(gate.offer(Time::ZERO, &credit(84)) && gate.offer(Time::ZERO, &credit(84)));
+        let first = gate.ready_at();
+        gate.take(first, &mut out);
+        let period = Rate(1).serialize(units::Bytes(84 + 1538));
+        let later = gate.ready_at().since(first);
+        assert!(later >= period && later <= period.times(2), "{later}");
     }
 
     #[test]

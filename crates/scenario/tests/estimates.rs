@@ -128,7 +128,7 @@ fn packet_hops_of_many_short_messages_are_what_a_part_of_them_takes() {
 /// A scenario samples each port every 5 us, also where no packet arrives for seconds: two million moments of a fat tree.
 #[test]
 fn ports_that_are_looked_at_where_nothing_happens_take_no_time() {
-    for line in ["host_delay = \"10s\"", "host_rate = \"1bps\""] {
+    for line in ["host_delay = \"10s\"", "host_rate = \"1kbps\""] {
         let run = looked_ahead(&format!(
             "[topology]\nkind = \"fat-tree\"\nk = 8\n{line}\n[[workload]]\nkind = \"incast\"\nsenders = 64\n\
              receiver = 0\nsize = \"64KB\"\n[output]\nevery = \"5us\"\n"
