@@ -65,15 +65,19 @@ pub(crate) fn warnings(
     warnings
 }
 
+/// The run's own transport, and those beside it.
+fn all(scenario: &Scenario) -> impl Iterator<Item = (&dyn Transport, &dyn Factory)> {
+    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
+    std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside)
+}
+
 /// A cable fails that a transport counts on.
 fn cables(scenario: &Scenario) -> Option<String> {
     let down = |fault: &Settings<settings::Fault>| matches!(fault.kind, FaultKind::Down { .. });
     let down = scenario.faults.iter().any(down);
-    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
-    let mut all = std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside);
-    let (protocol, _) = all.find(|(_, factory)| down && factory.counts_on_cables())?;
+    let (protocol, _) = all(scenario).find(|(_, factory)| down && factory.counts_on_cables())?;
     Some(format!(
-        "{} gives away the lines of all cables, also of those that [[faults]] takes down: what was to take them waits before \
+        "{} gives away the lines of all cables, also of those that [[faults]] takes down: what was to take them waits for \
          others, and may leave again; a topology file without the cable shows {0} without that",
         protocol.name()
     ))
@@ -82,14 +86,14 @@ fn cables(scenario: &Scenario) -> Option<String> {
 /// The scenario takes priorities away that a transport asks for.
 fn few_priorities(scenario: &Scenario) -> Option<String> {
     let given = scenario.switch.priorities?;
-    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
-    let all = std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside);
     let asks = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
         // No rate makes more of them.
         let asks = factory.fabric(Rate::gbps(10), scenario.encap).priorities;
         (asks > given).then(|| (asks, protocol.name()))
     };
-    let (asks, name) = all.filter_map(asks).max_by_key(|&(asks, _)| asks)?;
+    let (asks, name) = all(scenario)
+        .filter_map(asks)
+        .max_by_key(|&(asks, _)| asks)?;
     Some(format!(
         "switch.priorities = {given}, and {name} asks for {asks}: what is to go first waits behind the rest; set \
          switch.priorities = {asks}, or leave it out"
@@ -98,8 +102,6 @@ fn few_priorities(scenario: &Scenario) -> Option<String> {
 
 /// Transports that take a silence for a loss before an answer can be there.
 pub(crate) fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
-    let own = (scenario.protocol, &*scenario.factory);
-    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
         let (key, wait) = factory
             .first_wait()
@@ -111,10 +113,7 @@ pub(crate) fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
             round_trip.times(2)
         ))
     };
-    std::iter::once(own)
-        .chain(beside)
-        .filter_map(warning)
-        .collect()
+    all(scenario).filter_map(warning).collect()
 }
 
 /// Transports that have fewer frames of a message under way than fit a host's line for a round trip.
@@ -126,8 +125,6 @@ pub(crate) fn windows(
 ) -> Vec<String> {
     let frame = u64::from(encap.wire_max());
     let line = fastest.bytes_in(round_trip).get() / frame;
-    let own = (scenario.protocol, &*scenario.factory);
-    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
         let most = factory.window_max().filter(|&most| line > most.into())?;
         let name = protocol.name();
@@ -137,10 +134,7 @@ pub(crate) fn windows(
             100 * u64::from(most) / line
         ))
     };
-    std::iter::once(own)
-        .chain(beside)
-        .filter_map(warning)
-        .collect()
+    all(scenario).filter_map(warning).collect()
 }
 
 /// Whether a queue of a switch has what the port's buffer has room for.

@@ -221,9 +221,11 @@ impl Walk<'_> {
             return None;
         }
         let before = &self.flights[..at];
+        // Own flights are in the order of leaving, and what a credit releases leaves soon after it.
+        let own = &before[self.over.min(at)..];
         let used = |credit: &Flight, came: Time| {
-            let mut others = before.iter().filter(|other| other.sent() >= came);
-            others.any(|other| {
+            let behind = own.partition_point(|other| other.sent() < came);
+            own[behind..].iter().any(|other| {
                 other.from(self.network) == host
                     && other.packet.class() == Class::Scheduled
                     && self.answers(other, credit) == Some(true)
