@@ -85,3 +85,28 @@ fn who_comes_back_does_not_pass_who_has_waited() {
     let longest = took.max().expect("there are some");
     assert!(longest < units::Span::us(700), "{longest}");
 }
+
+/// A slow host that begins a frame as soon as it may is busy whenever slow links are free.
+#[test]
+fn a_slow_host_beside_slow_links_sends_over_them_too() {
+    for pairs in ["\"0 -> 3\", \"0 -> 1\"", "\"3 -> 0\", \"1 -> 0\""] {
+        for (slow, uplink) in [
+            ("6.25Gbps", "6.25Gbps"),
+            ("12.5Gbps", "6.25Gbps"),
+            ("6.25Gbps", "12.5Gbps"),
+        ] {
+            let rates = rates(
+                &format!(
+                    "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 3\nhost_rate = \"25Gbps\"\n\
+                     uplink_rate = \"{uplink}\"\nslow = \"h0 <-> *\"\nslow_rate = \"{slow}\"\n[workload]\nkind = \"long-flows\"\n\
+                     pairs = [{pairs}]\nstop = \"4ms\"\n[transport]\nkind = \"fastpass\"\n"
+                ),
+                4000,
+            );
+            assert!(
+                rates[0] > 0.4 * rates[1],
+                "{pairs}, {slow}, {uplink}: {rates:?}"
+            );
+        }
+    }
+}

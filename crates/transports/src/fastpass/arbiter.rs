@@ -573,6 +573,10 @@ impl Arbiter {
         let mut widths = [1, 1];
         if let Some(shape) = self.plan.shape.as_deref() {
             let seats = [from, to].map(|host| shape.seats[host as usize]);
+            // A slow host begins frames where slow links do, or would be busy whenever these are free.
+            if !slot.is_multiple_of(seats[0].width.max(seats[1].width).into()) {
+                return false;
+            }
             let room = |tier: Tier, frames: u32, out: u32, into: u32| {
                 slot.is_multiple_of(tier.every.into()) && out < frames && into < frames
             };
@@ -641,8 +645,9 @@ impl Arbiter {
             demand.by = left.into();
         }
         let by = demand.by;
-        self.pairs[pair].serve(slot);
-        let queue = &mut self.pairs[pair].queue;
+        let pair = &mut self.pairs[pair];
+        pair.serve(slot);
+        let queue = &mut pair.queue;
         if left == 0 {
             queue.remove(&key);
         } else if by != key.0 {
