@@ -45,3 +45,23 @@ fn a_burst_of_which_a_way_is_dead_is_asked_for_on_others() {
         }
     }
 }
+
+/// END is all that an empty message sends, and asks about a lost pull.
+#[test]
+fn an_empty_message_of_which_the_way_is_dead_is_announced_on_others() {
+    for (kind, dead) in [
+        ("ndp", "tor1 -> spine0"),
+        ("ndp", "spine2 -> tor0"),
+        ("ndp+aeolus", "tor1 -> spine0"),
+    ] {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n[workload]\nkind = \"permutation\"\n\
+             size = \"0B\"\n[transport]\nkind = \"{kind}\"\n[[faults]]\nkind = \"loss\"\nlink = \"{dead}\"\nchance = 1\n"
+        );
+        for seed in 1..=4 {
+            let record = run(&text, seed);
+            assert_eq!(record.status, Status::Complete, "{text}");
+            assert!(last(&record) < 50_000.0, "{} us", last(&record));
+        }
+    }
+}

@@ -51,6 +51,7 @@ model::header! {
     End = 5 "END" Control, opens {
         at: u64 = 0..47 "where the message ends in the stream";
         ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
+        way: u32 = 64..96 "the way that it takes; none the first time";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         cut: bool = 99..100 "it ends earlier than it was to";

@@ -587,8 +587,13 @@ impl Host {
             lifetime: conn.lifetime,
             answer: !conn.opener,
             cut,
+            way: 0,
         };
         *out = end.packet(conn.peer, conn.id, self.settings.small());
+        if again && conn.own.ways > 1 {
+            // Its own way may be dead.
+            out.set_path(conn.own.next_way());
+        }
         // An empty message is this alone.
         let is_message = u64::from(conn.tx.is_empty());
         self.totals.data_sent += is_message;

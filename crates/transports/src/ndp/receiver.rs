@@ -162,6 +162,7 @@ mod tests {
                 lifetime: model::Lifetime::Persistent,
                 answer: false,
                 cut: false,
+                way: 0,
             };
             Receiver::default().on_end(Time::ZERO, &end)
         };

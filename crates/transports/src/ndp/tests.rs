@@ -233,6 +233,7 @@ fn a_later_message_of_a_stranger_opens_nothing() {
             lifetime,
             answer: false,
             cut: true,
+            way: 0,
         };
         let probe = header::Probe {
             ordinal,
