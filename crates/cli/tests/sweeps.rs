@@ -462,6 +462,11 @@ fn cases_that_cannot_be_are_refused_with_the_place() {
         ),
         (
             "\"workload.messages=30\"",
+            "\"workload.messages=30\", \"workload.0.messages=40\"",
+            "this case sets it twice",
+        ),
+        (
+            "\"workload.messages=30\"",
             "\"workload.messages=30\", \"transport.kind=homa\"",
             "cases of \"traffic\" set it, too",
         ),

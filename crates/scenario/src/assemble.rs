@@ -187,12 +187,8 @@ impl Scenario {
         let conns = traffic
             .as_ref()
             .map_or(0, |(traffic, ..)| traffic.conns.len());
+        let fabric = Fabric::new(&topology, &routes, encap);
         if let Some((traffic, lanes, _)) = &mut traffic {
-            let fabric = Fabric {
-                topology: &topology,
-                routes: &routes,
-                encap,
-            };
             let settled = self.settle(fabric, traffic, lanes);
             settled.unwrap_or_else(&mut keep);
         }
@@ -225,8 +221,7 @@ impl Scenario {
         }
         need.messages = traffic.messages.len() as u64;
         need.fits(&self.workloads[0].section, limit)?;
-        let (propagation_rtt, base_rtt, control_rtt) =
-            network::round_trips(&topology, &routes, encap);
+        let (propagation_rtt, base_rtt, control_rtt) = fabric.round_trips;
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
         let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
         let every = self.output.every;
@@ -253,9 +248,9 @@ impl Scenario {
         if let Some(controls) = &controls {
             controls.suits(&self.switch, &topology)?;
         }
-        let fabric = self.factory.fabric(fastest, encap);
+        let asked = self.factory.fabric(fastest, encap).priorities;
         let warned = controls.as_ref();
-        let warned = warned.and_then(|of| of.warns(&topology, fabric.priorities));
+        let warned = warned.and_then(|of| of.warns(&topology, asked));
         let control_figures = controls.iter().flat_map(|c| c.figures(&topology)).collect();
         let control = controls.map(|controls| -> Box<SharedControl> {
             Box::new(move |topology, node| Some(controls.make(topology, node)))
@@ -268,11 +263,6 @@ impl Scenario {
         warnings.extend(warnings::buffers(&self, &topology, &ports, encap));
         warnings.extend(warnings::thresholds(&self, &topology, &ports));
         warnings.extend(warnings::crowds(&self, &topology, &ports, &traffic, encap));
-        let fabric = Fabric {
-            topology: &topology,
-            routes: &routes,
-            encap,
-        };
         warnings.extend(warnings::protected(
             &self, fabric, &ports, &traffic, base_rtt,
         ));

@@ -5,6 +5,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::section::Section;
+use crate::tree::split_path;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The cases that take each other's place.
@@ -47,12 +48,14 @@ pub(crate) fn of(sections: &[Section], errors: &mut Vec<Diagnostic>) -> Vec<Case
             );
         }
         let mut own = BTreeSet::new();
-        for key in sets.iter().filter_map(|set| set.split_once('=')) {
-            let key = key.0.trim();
-            let kind = kind_of.entry(key.to_owned()).or_insert_with(|| of.clone());
+        for set in &sets {
+            let Some(key) = set.split_once('=').and_then(|(key, _)| canonical(key)) else {
+                continue;
+            };
+            let kind = kind_of.entry(key.clone()).or_insert_with(|| of.clone());
             let label = if *kind != of {
                 format!("cases of \"{kind}\" set it, too, and every one of them meets this one")
-            } else if !own.insert(key) {
+            } else if !own.insert(key.clone()) {
                 "this case sets it twice".to_owned()
             } else {
                 continue;
@@ -78,6 +81,13 @@ pub(crate) fn of(sections: &[Section], errors: &mut Vec<Diagnostic>) -> Vec<Case
         cases.cases.push(Case { name, sets });
     }
     found
+}
+
+/// One spelling of a key: without quotes, and without the number of the first table of several.
+fn canonical(key: &str) -> Option<String> {
+    let mut parts = split_path(key.trim()).ok()?;
+    parts.retain(|part| part != "0");
+    Some(parts.join("."))
 }
 
 /// `workload.load=0.8`; a case that sets cases would have to be read twice.

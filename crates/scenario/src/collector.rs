@@ -5,9 +5,9 @@ use results::{FlowRow, FlowSeriesRow, Names, PortSeries, PortSeriesRow};
 use sim::{Completion, FlowSample, Locked, Observer, PortSample};
 use units::{Span, Time};
 
-/// Samples that a run keeps; beyond that every second moment is forgotten. 67 MB of rows, where each says something
+/// Samples that a run keeps; beyond that every second moment is forgotten. 33 MB of rows, where each says something
 /// new.
-pub(crate) const SAMPLES_MAX: usize = 1 << 19;
+pub(crate) const SAMPLES_MAX: usize = 1 << 18;
 
 /// Keeps samples, within bounds, and tells a [`Watch`].
 pub(crate) struct Collector<'a> {

@@ -2,6 +2,7 @@
 
 use crate::beside::Written;
 use crate::diagnostic::Diagnostic;
+use crate::network::round_trips;
 use crate::resolve::Scenario;
 use crate::section::Section;
 use crate::settings::{Source, Workload};
@@ -23,6 +24,20 @@ pub(crate) struct Fabric<'a> {
     pub(crate) topology: &'a Topology,
     pub(crate) routes: &'a Routes,
     pub(crate) encap: Encap,
+    /// [`round_trips`] with these frames.
+    pub(crate) round_trips: (Span, Span, Span),
+}
+
+impl<'a> Fabric<'a> {
+    pub(crate) fn new(topology: &'a Topology, routes: &'a Routes, encap: Encap) -> Self {
+        let round_trips = round_trips(topology, routes, encap);
+        Self {
+            topology,
+            routes,
+            encap,
+            round_trips,
+        }
+    }
 }
 
 impl Net for Fabric<'_> {
@@ -65,7 +80,11 @@ impl Net for Fabric<'_> {
         self.longest_rtt_with(self.encap)
     }
     fn longest_rtt_with(&self, encap: Encap) -> Option<Span> {
-        let (_, longest, _) = crate::network::round_trips(self.topology, self.routes, encap);
+        let (_, longest, _) = if encap == self.encap {
+            self.round_trips
+        } else {
+            round_trips(self.topology, self.routes, encap)
+        };
         (longest > Span::ZERO).then_some(longest)
     }
 }

@@ -14,6 +14,7 @@ pub(crate) fn of(run: &Assembled) -> Ground {
         topology: &run.topology,
         routes: &run.routes,
         encap: run.encap,
+        round_trips: (run.propagation_rtt, run.base_rtt, run.control_rtt),
     };
     let kept = kept(
         &run.scenario,

@@ -2,7 +2,7 @@
 
 use crate::tree::{Data, Node};
 use std::fmt;
-use topology::RATE_MAX;
+use topology::{RATE_MAX, RATE_MIN};
 use units::{Bytes, ParseError, Rate, Span};
 
 /// What a key takes.
@@ -125,7 +125,7 @@ impl Type {
     /// The type in a reference table.
     pub fn describe(&self) -> String {
         match self {
-            Self::Rate => format!("rate up to {RATE_MAX}, like \"100Gbps\""),
+            Self::Rate => format!("rate, {RATE_MIN} to {RATE_MAX}, like \"100Gbps\""),
             Self::Span => "time, like \"1.5us\"".to_owned(),
             Self::Bytes => "size, like \"64KB\"".to_owned(),
             Self::Room => {
@@ -174,6 +174,10 @@ impl Type {
                 .help(format!("this key takes a {}", self.describe()))),
                 Rate(0) => Err(Misfit::new("a line of rate 0 carries nothing")
                     .help(format!("this key takes a {}", self.describe()))),
+                rate if rate < RATE_MIN => Err(Misfit::new(format!(
+                    "no line has less than {RATE_MIN}, where a frame takes seconds"
+                ))
+                .help(format!("this key takes a {}", self.describe()))),
                 rate => Ok(Value::Rate(rate)),
             },
             (Self::Span, Data::Text(s)) => quantity(s.parse().map(Value::Span)),

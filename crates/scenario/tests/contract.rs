@@ -317,6 +317,25 @@ fn fastpass_refuses_a_network_that_its_slots_do_not_reach_across() {
 }
 
 #[test]
+fn expresspass_refuses_a_network_with_more_credits_under_way_than_data_can_name() {
+    let far = |delay: &str| {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 3\nhost_delay = \"{delay}\"\n[workload]\nkind = \"incast\"\n\
+             senders = 2\nsize = \"1KB\"\n[transport]\nkind = \"expresspass\"\n"
+        );
+        assembled(&text)
+            .map(|_| ())
+            .map_err(|errors| errors.to_string())
+    };
+    assert_eq!(far("64ms"), Ok(())); // 2,080,000 frames of 1538 B at 100 Gb/s
+    let said = far("65ms").expect_err("it is refused");
+    assert!(
+        said.contains("expresspass cannot work in this network"),
+        "{said}"
+    );
+}
+
+#[test]
 fn ndp_spreads_a_permutation_over_all_ways() {
     let all = "[workload]\nkind = \"permutation\"\nsize = \"2MB\"\n";
     let (of, record) = run(&ndp(&format!("{all}{JUMBO}")));

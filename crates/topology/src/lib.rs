@@ -42,6 +42,8 @@ pub const CABLES_MAX: u32 = 1 << 30;
 /// The fastest line: a byte on it takes a picosecond, the unit of times. Faster ones would be wrong by more than that
 /// on each frame, and by all of it in the end.
 pub const RATE_MAX: Rate = Rate(8_000_000_000_000);
+/// The slowest line: two gigabytes on it take as long as 64 bits count picoseconds, seven months.
+pub const RATE_MIN: Rate = Rate(1_000);
 
 /// A node: hosts come first, switches after them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -5,7 +5,7 @@
 //! paths differ, the longest counts.
 
 use crate::routes::{Roots, Search, bits};
-use crate::{Link, LinkId, Node, NodeId, Routes, Topology};
+use crate::{Link, LinkId, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
 use units::{Bytes, Rate, Span};
 
@@ -163,15 +163,20 @@ impl Topology {
             return None;
         }
         let apart = routes.longest().checked_sub(2)?; // two hosts of one switch may not be alike
-        let (hosts, switches) = self.nodes.split_at(self.hosts as usize);
-        let cables = |nodes: &[Node]| {
-            let links = nodes.iter().flat_map(|node| &node.ports);
-            let switches = links.filter(|&&id| !self.is_host(self.link(id).to));
-            let mut all = switches.map(|&id| (id, self.cable(id)));
-            let first = all.next()?;
-            all.all(|(_, cable)| cable == first.1).then_some(first.0)
-        };
-        let (access, between) = (cables(hosts)?, cables(switches)?);
+        let mut known = [None; 2];
+        for id in (0..).map(LinkId).step_by(2).take(self.links.len() / 2) {
+            let id = if self.is_host(self.link(id).to) {
+                id.reverse()
+            } else {
+                id
+            };
+            let (between, cable) = (!self.is_host(self.link(id).from), self.cable(id));
+            let (_, first) = *known[usize::from(between)].get_or_insert((id, cable));
+            if cable != first || (between && cable.0 != cable.1) {
+                return None;
+            }
+        }
+        let [(access, _), (between, _)] = [known[0]?, known[1]?];
         Some(frames.map(|(first, back)| {
             let over = |id| self.there_and_back(id, Frames { first, back });
             over(access).times(2) + over(between).times(u64::from(apart) + 1)

@@ -1,7 +1,7 @@
 //! Message lists in files: ours, and the flow files of the HPCC family of simulators.
 //!
 //! Ours has one message per line, `src,dst,size,start[,tag]`, with units: `0,1,64KB,1.5us,incast`.
-//! A first line that starts with `src` is a header, of these names in this order. A host goes by its name in the fabric, or by its
+//! A first line without numbers is a header, of these names in this order. A host goes by its name in the fabric, or by its
 //! number where none has that name. A message without a tag has the tag `untagged`.
 //!
 //! HPCC's `flow.txt` has the number of flows first, then `src dst pg dport size start` per line,
@@ -45,9 +45,12 @@ pub fn parse_csv(
 ) -> Result<Traffic, TextError> {
     let mut flows = Tagged::default();
     let mut forms = [false; 2];
+    // A message has a size and a moment, which begin with digits.
+    let word = |field: &Field<'_>| !field.text.starts_with(|c: char| c.is_ascii_digit());
     let header = |row: &Result<Vec<Field<'_>>, _>| {
-        row.as_ref()
-            .is_ok_and(|row| row[0].text.eq_ignore_ascii_case("src"))
+        row.as_ref().is_ok_and(|row| {
+            row[0].text.eq_ignore_ascii_case("src") || (row.len() > 2 && row.iter().all(word))
+        })
     };
     let mut rows = comma_lines(text).peekable();
     if let Some(row) = rows.next_if(header) {
@@ -379,6 +382,8 @@ mod tests {
             ("src,dst,start,size", 9),
             ("src,dst,size,start,label", 20),
             ("src,dst,size", 1),
+            ("source,dest,size,start", 1),
+            ("from,to,bytes,at", 1),
             ("src,dst,size,start,tag,prio", 1),
         ] {
             let error = read(header).unwrap_err();

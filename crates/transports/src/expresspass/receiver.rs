@@ -29,7 +29,7 @@ const START_RULE_PACKETS: u32 = 40;
 /// can forget them. [ours]
 const MESSAGES_PER_ACK: u32 = 64;
 /// Credits that a peer may answer late: half of what the echo can tell apart.
-const CREDITS_OPEN_MAX: u32 = 1 << 21;
+pub(super) const CREDITS_OPEN_MAX: u32 = 1 << 21;
 
 /// One direction of one connection, at the end that gets the data.
 pub(super) struct Receiver {
