@@ -33,7 +33,7 @@ use model::intent::{DropBy, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{
     Class, ConnId, ConnMap, Count, Counter, Cx, Encap, Endpoint, EndpointConfig, Event, Facts,
-    HostId, Lifetime, Net, Packet, StuckFlow, Totals, Transmit,
+    HostId, Lifetime, Packet, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
 use params::HostDelay;
@@ -44,7 +44,7 @@ use parts::selective::Threshold;
 use parts::slab::Slab;
 use parts::timers::Timers;
 use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};
-use receiver::{CREDITS_OPEN_MAX, Flows, Receiver};
+use receiver::{Flows, Receiver};
 use sender::{Fate, Sender};
 use settings::Settings;
 use std::collections::VecDeque;
@@ -119,25 +119,6 @@ struct Configured {
     params: Params,
 }
 
-/// Refuses a network that has more credits under way than data, which echoes their number in part, can tell apart.
-fn refuse_long(net: &dyn Net, encap: Encap) -> Result<(), ParamError> {
-    let rates = (0..net.hosts()).map(|host| net.rate(HostId(host)));
-    let (Some(rate), Some(rtt)) = (rates.max(), net.longest_rtt()) else {
-        return Ok(());
-    };
-    let credits = rate.bytes_in(rtt).get() / u64::from(encap.wire_max());
-    if credits < CREDITS_OPEN_MAX.into() {
-        return Ok(());
-    }
-    Err(ParamError {
-        key: String::new(),
-        message: format!(
-            "a line of {rate} has {credits} credits under way in a round trip of {rtt}, and {CREDITS_OPEN_MAX} can be told \
-             apart; take slower lines, shorter delays or a larger run.mtu"
-        ),
-    })
-}
-
 impl Factory for Configured {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(ExpressPassHost::new(&self.params, config))
@@ -145,7 +126,7 @@ impl Factory for Configured {
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
         facts
             .net
-            .map_or(Ok(()), |net| refuse_long(net, facts.encap))?;
+            .map_or(Ok(()), |net| settings::reach(net, facts.encap))?;
         let mut params = self.params.clone();
         params.drop_threshold = Threshold::Bytes(params.drop_threshold.bytes(facts.encap).0);
         let profile = self.profile;

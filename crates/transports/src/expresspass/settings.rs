@@ -4,8 +4,10 @@ use super::crediting::Silence;
 use super::early::FirstRtt;
 use super::feedback::Law;
 use super::params::{EarlyStop, Params};
+use super::receiver::CREDITS_OPEN_MAX;
 use model::intent::DropBy;
-use model::{Class, Encap, EndpointConfig};
+use model::{Class, Encap, EndpointConfig, HostId, Net};
+use parts::ParamError;
 use units::{LineTime, Span};
 
 /// What one host makes of the parameters: everything per packet needs, computed once.
@@ -157,4 +159,23 @@ fn silence(params: &Params, patience: Span) -> Silence {
         tells: params.tell_heard,
         patience,
     }
+}
+
+/// Refuses a network that has more credits under way than data, which echoes their number in part, can tell apart.
+pub(super) fn reach(net: &dyn Net, encap: Encap) -> Result<(), ParamError> {
+    let rates = (0..net.hosts()).map(|host| net.rate(HostId(host)));
+    let (Some(rate), Some(rtt)) = (rates.max(), net.longest_rtt()) else {
+        return Ok(());
+    };
+    let credits = rate.bytes_in(rtt).get() / u64::from(encap.wire_max());
+    if credits < CREDITS_OPEN_MAX.into() {
+        return Ok(());
+    }
+    Err(ParamError {
+        key: String::new(),
+        message: format!(
+            "a line of {rate} has {credits} credits under way in a round trip of {rtt}, and {CREDITS_OPEN_MAX} can be told \
+             apart; take slower lines, shorter delays or a larger run.mtu"
+        ),
+    })
 }
