@@ -42,6 +42,32 @@ struct Flow {
     until: Time,
 }
 
+/// Since when a timer has been excused in a row; see [`Gates::excuse`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Excused {
+    first: Time,
+    last: Time,
+}
+
+impl Excused {
+    /// How often a timer is excused in a row by pauses that are shorter than its wait. [ours]
+    const IN_A_ROW: u64 = 4;
+
+    /// The moment for which a timer is to be set that has run out at `now` after `wait`, because of a pause from `began`
+    /// until `ended`. None where the pause was over long before, or where it was short and others were before it.
+    fn grant(&mut self, now: Time, wait: Span, began: Time, ended: Time) -> Option<Time> {
+        let later = Some(ended.after(wait)).filter(|&later| later > now)?;
+        // A timer that heard of something meanwhile rings later than that; drivers look at their clocks seldom.
+        let anew = now > self.last.after(wait).after(Span(wait.0 / 8));
+        let is_long = ended.since(began) >= wait;
+        if anew || is_long {
+            self.first = now;
+        }
+        self.last = now;
+        (now <= self.first.after(wait.times(Self::IN_A_ROW))).then_some(later)
+    }
+}
+
 static OPEN: Gates = Gates {
     priorities: 0,
     closed: [Time::ZERO; 8],
@@ -195,25 +221,41 @@ impl Gates {
 
     /// For a timer of `conn` that has run out at `now` after waiting for `wait`: the moment for which
     /// it is to be set instead, where that silence is no sign of a loss, because data of `conn` is
-    /// held back or was until less than `wait` ago.
-    pub fn excuse(&self, now: Time, conn: ConnId, priority: u8, wait: Span) -> Option<Time> {
-        let all = self.excuse_all(now, priority, wait);
-        if self.flows.is_empty() {
-            return all;
-        }
+    /// held back or was until less than `wait` ago. Pauses shorter than `wait` that come again and again excuse it
+    /// four times in a row, or what is lost would wait for the end of them all; `row` is the timer's own.
+    pub fn excuse(
+        &self,
+        now: Time,
+        conn: ConnId,
+        priority: u8,
+        wait: Span,
+        row: &mut Excused,
+    ) -> Option<Time> {
         let of_flow = self.place(conn).ok().and_then(|at| {
-            let resumed = self.flows[at].resumed;
-            Some(resumed.unwrap_or(now).after(wait)).filter(|&later| later > now)
+            let Flow { since, resumed, .. } = self.flows[at];
+            row.grant(now, wait, since, resumed.unwrap_or(now))
         });
-        all.max(of_flow)
+        self.excuse_all(now, priority, wait, row).max(of_flow)
     }
 
     /// The same for a timer that waits for an answer to a control packet.
-    pub fn excuse_all(&self, now: Time, priority: u8, wait: Span) -> Option<Time> {
-        let resumed = self.resumed[usize::from(priority & 7)];
-        let from = if self.may_say(priority) { resumed } else { now };
+    pub fn excuse_all(
+        &self,
+        now: Time,
+        priority: u8,
+        wait: Span,
+        row: &mut Excused,
+    ) -> Option<Time> {
+        let place = usize::from(priority & 7);
+        let until = if self.may_say(priority) {
+            self.resumed[place]
+        } else {
+            now
+        };
         // At the beginning of time no queue was ever paused.
-        Some(from.after(wait)).filter(|&later| from > Time::ZERO && later > now)
+        (until > Time::ZERO)
+            .then(|| row.grant(now, wait, self.closed[place], until))
+            .flatten()
     }
 
     /// Pauses of flows that it did not heed because [`PAUSED_MAX`] others were.
@@ -273,23 +315,73 @@ mod tests {
     #[test]
     fn silence_during_a_pause_and_right_after_it_says_nothing() {
         let (mut gates, conn, wait) = (Gates::default(), ConnId(7), Span(100));
-        assert_eq!(gates.excuse(Time(50), conn, 0, wait), None, "never paused");
-        gates.heed(Time(1000), Signal::PauseFlow(conn));
-        assert_eq!(gates.excuse(Time(5000), conn, 0, wait), Some(Time(5100)));
-        assert_eq!(gates.excuse(Time(5000), ConnId(8), 0, wait), None);
+        let row = &mut Excused::default();
         assert_eq!(
-            gates.excuse_all(Time(5000), 0, wait),
+            gates.excuse(Time(50), conn, 0, wait, row),
+            None,
+            "never paused"
+        );
+        gates.heed(Time(1000), Signal::PauseFlow(conn));
+        assert_eq!(
+            gates.excuse(Time(5000), conn, 0, wait, row),
+            Some(Time(5100))
+        );
+        assert_eq!(gates.excuse(Time(5000), ConnId(8), 0, wait, row), None);
+        assert_eq!(
+            gates.excuse_all(Time(5000), 0, wait, row),
             None,
             "control leaves"
         );
         gates.heed(Time(6000), Signal::ResumeFlow(conn));
-        assert_eq!(gates.excuse(Time(6050), conn, 0, wait), Some(Time(6100)));
-        assert_eq!(gates.excuse(Time(6100), conn, 0, wait), None);
+        assert_eq!(
+            gates.excuse(Time(6050), conn, 0, wait, row),
+            Some(Time(6100))
+        );
+        assert_eq!(gates.excuse(Time(6100), conn, 0, wait, row), None);
         gates.heed(Time(7000), Signal::PausePriority(0));
-        assert_eq!(gates.excuse_all(Time(7500), 0, wait), Some(Time(7600)));
-        assert_eq!(gates.excuse_all(Time(7500), 1, wait), None);
+        assert_eq!(gates.excuse_all(Time(7500), 0, wait, row), Some(Time(7600)));
+        assert_eq!(gates.excuse_all(Time(7500), 1, wait, row), None);
         gates.heed(Time(8000), Signal::ResumePriority(0));
-        assert_eq!(gates.excuse(Time(8099), conn, 0, wait), Some(Time(8100)));
+        assert_eq!(
+            gates.excuse(Time(8099), conn, 0, wait, row),
+            Some(Time(8100))
+        );
+    }
+
+    #[test]
+    fn short_pauses_that_come_again_excuse_a_timer_four_times_in_a_row() {
+        let (wait, mut row) = (Span(100), Excused::default());
+        let mut gates = Gates::default();
+        // Closed for 30 of each 40, for ever.
+        let storm = |gates: &mut Gates, until: u64, from: u64| {
+            for at in (from..until - 30).step_by(40) {
+                gates.heed(Time(at), Signal::PausePriority(0));
+                gates.heed(Time(at + 30), Signal::ResumePriority(0));
+            }
+        };
+        storm(&mut gates, 1_000, 0);
+        let mut ring = Time(1_000);
+        let mut rings = 0;
+        while let Some(later) = gates.excuse_all(ring, 0, wait, &mut row) {
+            assert!(later > ring && later <= ring.after(wait), "{later}");
+            rings += 1;
+            storm(&mut gates, later.0, ring.0);
+            ring = later;
+        }
+        assert!((4..=6).contains(&rings), "{rings}");
+        assert!((1_400..1_600).contains(&ring.0), "{ring}");
+        // What is heard of meanwhile rings later, and begins anew.
+        storm(&mut gates, 1_800, ring.0);
+        assert!(gates.excuse_all(Time(1_800), 0, wait, &mut row).is_some());
+        // A pause as long as the wait excuses however many were before it.
+        storm(&mut gates, 2_600, 1_800);
+        (1_880..2_600).step_by(80).for_each(|at| {
+            gates.excuse_all(Time(at), 0, wait, &mut row);
+        });
+        assert_eq!(gates.excuse_all(Time(2_600), 0, wait, &mut row), None);
+        gates.heed(Time(2_600), Signal::PausePriority(0));
+        gates.heed(Time(2_700), Signal::ResumePriority(0));
+        assert!(gates.excuse_all(Time(2_701), 0, wait, &mut row).is_some());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use crate::lingering::Lingering;
 use crate::slab::Slab;
 use crate::timers::{Alarm, Timers};
-use model::{ConnId, ConnMap, Cx, Event, HostId, Lifetime, Packet, StuckFlow, Totals};
+use model::{ConnId, ConnMap, Cx, Event, Excused, HostId, Lifetime, Packet, StuckFlow, Totals};
 use std::ops::{Index, IndexMut};
 use units::{Span, Time};
 
@@ -64,6 +64,8 @@ pub struct Conn<S, R, X> {
     pub rx: R,
     /// What the transport keeps besides.
     pub own: X,
+    /// Excuses of the timers of either direction.
+    pub excused: [Excused; 2],
     sending: Age,
     arriving: Age,
     alarm: Alarm,
@@ -208,6 +210,7 @@ impl<S: Sending, R: Receiving, X: Default> Connections<S, R, X> {
             tx: S::default(),
             rx: R::default(),
             own: X::default(),
+            excused: <[Excused; 2]>::default(),
             sending: first,
             arriving: first,
             alarm: Alarm::OFF,

@@ -25,6 +25,7 @@ pub mod smoothed;
 pub mod timers;
 pub mod tokened;
 mod transport;
+pub mod turns;
 pub mod waiting;
 
 pub use control::{Caution, Control, ControlFactory, LINK_FRAME, Neighbour, Place};

@@ -3,7 +3,7 @@
 use super::{Retry, Rules, Said, Token};
 use crate::go_back::{Piece, Receiver, Sender};
 use crate::timers::Alarm;
-use model::{ConnId, Cx, HostId, Lifetime};
+use model::{ConnId, Cx, Excused, HostId, Lifetime};
 use units::Time;
 
 /// How far the opening of a connection is.
@@ -37,6 +37,8 @@ pub struct Conn<F, const BITS: u32> {
     /// Its question or answer waits for room.
     pub(super) unasked: bool,
     pub(super) alarm: Alarm,
+    /// Excuses of its timers.
+    excused: Excused,
 }
 
 impl<F, const BITS: u32> Conn<F, BITS> {
@@ -169,6 +171,7 @@ impl<F: Default, const BITS: u32> Conn<F, BITS> {
             ready: false,
             unasked: false,
             alarm: Alarm::OFF,
+            excused: Excused::default(),
         }
     }
 
@@ -194,6 +197,7 @@ impl<F: Default, const BITS: u32> Conn<F, BITS> {
         rules: &R,
         retry: &Retry,
     ) {
+        let row = &mut self.excused;
         if let Phase::Asking { tries, retry_at } | Phase::Accepting { tries, retry_at } =
             &mut self.phase
             && *retry_at <= cx.now
@@ -201,15 +205,15 @@ impl<F: Default, const BITS: u32> Conn<F, BITS> {
             let wait = retry.wait(*tries);
             let later = if R::EAGER && !self.sender.is_idle() {
                 // The question is its data.
-                cx.gates.excuse(cx.now, id, R::PRIORITY, wait)
+                cx.gates.excuse(cx.now, id, R::PRIORITY, wait, row)
             } else {
-                cx.gates.excuse_all(cx.now, R::PRIORITY, wait)
+                cx.gates.excuse_all(cx.now, R::PRIORITY, wait, row)
             };
             *retry_at = later.unwrap_or(*retry_at);
         }
         if self.sender.deadline() <= cx.now {
             let wait = rules.wait(&self.flow, retry.wait(self.sender.tries()));
-            if let Some(later) = cx.gates.excuse(cx.now, id, R::PRIORITY, wait) {
+            if let Some(later) = cx.gates.excuse(cx.now, id, R::PRIORITY, wait, row) {
                 self.sender.wait_until(later);
             }
         }

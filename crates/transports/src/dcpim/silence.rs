@@ -18,14 +18,15 @@ impl Host {
 
     /// What is missing, or the sender, is waited for no more. False where it was given up.
     fn on_nothing_came(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
-        let rx = &mut self.conns[slot].rx;
+        let conn = &mut self.conns[slot];
+        let (rx, row) = (&mut conn.rx, &mut conn.excused[0]);
         let gone = rx.message.heard().after(self.settings.timeout) <= cx.now;
         let wait = if gone {
             self.settings.timeout
         } else {
             self.settings.retry
         };
-        if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
+        if cx.gates.excuse_all(cx.now, URGENT, wait, row).is_some() {
             // Our tokens were held back.
             rx.message.excuse(cx.now, gone);
             return true;
@@ -47,8 +48,9 @@ impl Host {
         let conn = &mut self.conns[slot];
         let wait = conn.tx.message.patience(self.settings.rto);
         let priority = conn.tx.priority(&self.settings);
-        let announcement = cx.gates.excuse_all(cx.now, URGENT, wait);
-        let data = cx.gates.excuse(cx.now, conn.id, priority, wait);
+        let row = &mut conn.excused[1];
+        let announcement = cx.gates.excuse_all(cx.now, URGENT, wait, row);
+        let data = cx.gates.excuse(cx.now, conn.id, priority, wait, row);
         if announcement.max(data).is_some() {
             conn.tx.message.excuse(cx.now);
             return true;

@@ -3,13 +3,13 @@
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::{PRIORITY, Rules};
-use model::{ConnId, Cx, HostId, Lifetime};
+use model::{ConnId, Cx, Excused, HostId, Lifetime};
 use parts::timers::{Alarm, Timers};
 use units::Time;
 
 // An idle connection costs its own entry and a place in the map, a used direction this much more.
 const _: () = assert!(size_of::<Option<Conn>>() <= 72);
-const _: () = assert!(size_of::<Sender>() <= 352 && size_of::<Receiver>() <= 128);
+const _: () = assert!(size_of::<Sender>() <= 368 && size_of::<Receiver>() <= 128);
 
 /// How far a connection is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,13 +83,21 @@ impl Conn {
         | State::Answering { tries, retry_at } = &mut self.state
             && *retry_at <= cx.now
         {
-            let later = cx.gates.excuse_all(cx.now, PRIORITY, rules.wait(*tries));
+            // Who answers has no sender, and is asked again.
+            let mut row = Excused::default();
+            let row = match &mut self.sender {
+                Some(sender) => sender.excused(),
+                None => &mut row,
+            };
+            let later = cx
+                .gates
+                .excuse_all(cx.now, PRIORITY, rules.wait(*tries), row);
             *retry_at = later.unwrap_or(*retry_at);
         }
         if let Some(sender) = &mut self.sender {
             let (id, gates) = (self.id, cx.gates);
-            sender.excuse(cx.now, rules, |wait| {
-                gates.excuse(cx.now, id, PRIORITY, wait)
+            sender.excuse(cx.now, rules, |wait, row| {
+                gates.excuse(cx.now, id, PRIORITY, wait, row)
             });
         }
     }

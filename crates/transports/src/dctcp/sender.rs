@@ -15,6 +15,7 @@ use super::header::Ack;
 use super::outgoing::{Outgoing, Segment, TooLong};
 use super::rtt::Rtt;
 use super::window::{Reduction, Window};
+use model::Excused;
 use parts::range_set::RangeSet;
 use units::{Span, Time};
 
@@ -101,6 +102,7 @@ pub(super) struct Sender {
     /// A timeout ended here: without blocks, duplicates up to here may be answers to our own
     /// repetitions and tell of no loss. [RFC 6582 s3.2 step 1]
     guard: u64,
+    excused: Excused,
 }
 
 impl Sender {
@@ -130,6 +132,7 @@ impl Sender {
             arrived: 0,
             forced: false,
             guard: 0,
+            excused: Excused::default(),
         }
     }
 
@@ -170,12 +173,17 @@ impl Sender {
         &mut self,
         now: Time,
         rules: &Rules,
-        excuse: impl FnOnce(Span) -> Option<Time>,
+        excuse: impl FnOnce(Span, &mut Excused) -> Option<Time>,
     ) {
         if self.rto_at <= now {
-            let later = excuse(self.rtt.timeout(self.doublings, rules));
+            let later = excuse(self.rtt.timeout(self.doublings, rules), &mut self.excused);
             self.rto_at = later.unwrap_or(self.rto_at);
         }
+    }
+
+    /// Excuses of its timer, which is that of the question while this is not answered.
+    pub(super) const fn excused(&mut self) -> &mut Excused {
+        &mut self.excused
     }
 
     /// When [`Sender::on_timeout`] is due.

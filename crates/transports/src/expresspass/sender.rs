@@ -10,7 +10,7 @@ use super::header::{Credit, Data, Stop, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
 use super::params::EarlyStop;
 use super::{Host, PRIORITY};
-use model::{ConnId, Cx, Encap, Event, HostId, Lifetime, StuckFlow};
+use model::{ConnId, Cx, Encap, Event, Excused, HostId, Lifetime, StuckFlow};
 use parts::timers::Alarm;
 use units::{Span, Time};
 
@@ -31,6 +31,8 @@ pub(super) struct Sender {
     /// The message was given up.
     lost: bool,
     pub(super) alarm: Alarm,
+    /// Excuses of its timer.
+    excused: Excused,
     pub(super) phase: Phase,
     /// From a request to its first credit.
     pub(super) rtt: Option<Span>,
@@ -91,6 +93,7 @@ impl Sender {
             exchange: lifetime == Lifetime::Exchange,
             lost: false,
             alarm: Alarm::OFF,
+            excused: Excused::default(),
             phase: Phase::Idle,
             rtt: None,
             outgoing: Outgoing::default(),
@@ -467,7 +470,8 @@ impl Sender {
                 .max(host.settings.quiet)
                 .max(host.settings.request_retry),
         };
-        let later = cx.gates.excuse(cx.now, self.conn, PRIORITY, wait)?;
+        let row = &mut self.excused;
+        let later = cx.gates.excuse(cx.now, self.conn, PRIORITY, wait, row)?;
         match &mut self.phase {
             Phase::Idle => return None,
             Phase::Asking { retry_at: due, .. }

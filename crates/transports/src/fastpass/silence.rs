@@ -24,9 +24,11 @@ impl Host {
     /// The sender is waited for no more. False where it was given up.
     fn on_nothing_came(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let wait = self.settings.timeout;
-        if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
+        let conn = &mut self.conns[slot];
+        let row = &mut conn.excused[0];
+        if cx.gates.excuse_all(cx.now, URGENT, wait, row).is_some() {
             // Our acknowledgements were held back.
-            self.conns[slot].rx.heard = cx.now;
+            conn.rx.heard = cx.now;
             return true;
         }
         self.give_up(cx, slot);
@@ -38,8 +40,9 @@ impl Host {
         let settings = &self.settings;
         let conn = &mut self.conns[slot];
         let wait = conn.tx.patience(settings);
-        let said = cx.gates.excuse_all(cx.now, URGENT, wait);
-        let data = cx.gates.excuse(cx.now, conn.id, DATA, wait);
+        let row = &mut conn.excused[1];
+        let said = cx.gates.excuse_all(cx.now, URGENT, wait, row);
+        let data = cx.gates.excuse(cx.now, conn.id, DATA, wait, row);
         if said.max(data).is_some() {
             conn.tx.excuse(cx.now);
             return true;

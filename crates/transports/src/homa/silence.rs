@@ -79,7 +79,8 @@ impl Host {
         let now = cx.now;
         let conn = &mut self.conns[slot];
         let wait = self.settings.patience(conn.rx.tries);
-        if cx.gates.excuse_all(now, URGENT, wait).is_some() {
+        let row = &mut conn.excused[0];
+        if cx.gates.excuse_all(now, URGENT, wait, row).is_some() {
             // Our grants were held back.
             conn.rx.heard = now;
             return true;
@@ -152,7 +153,12 @@ impl Host {
     fn ask_for_ack(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
         let wait = self.settings.patience(conn.tx.tries);
-        if cx.gates.excuse(cx.now, conn.id, URGENT, wait).is_some() {
+        let row = &mut conn.excused[1];
+        if cx
+            .gates
+            .excuse(cx.now, conn.id, URGENT, wait, row)
+            .is_some()
+        {
             conn.tx.excuse(cx.now);
             return true;
         }

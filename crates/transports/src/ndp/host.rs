@@ -16,7 +16,7 @@ use model::{
 };
 use parts::connections::{self, Connections, Sending, told};
 use parts::packet_queue::PacketQueue;
-use std::collections::VecDeque;
+use parts::turns::Turns;
 use units::Time;
 
 /// Answers and pulls that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -82,7 +82,7 @@ pub(super) struct Host {
     /// Packets without data that wait for the line.
     control: PacketQueue,
     /// Messages of which a packet may leave, in turn, with their age.
-    ready: VecDeque<(u32, u32)>,
+    ready: Turns,
     pulls: PullQueue,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
@@ -97,7 +97,7 @@ impl Host {
             conns: Connections::new(config.host, settings.linger),
             settings,
             control: PacketQueue::default(),
-            ready: VecDeque::new(),
+            ready: Turns::default(),
             pulls: PullQueue::default(),
             totals: Totals::default(),
             counts: Counts::default(),
@@ -170,7 +170,7 @@ impl Host {
         self.counts.pulls_dropped += u64::from(conn.rx.owed);
         if self.conns.is_empty() {
             // What is left belongs to the dead.
-            self.ready = VecDeque::new();
+            self.ready = Turns::default();
             self.pulls.clear();
         }
     }
@@ -190,7 +190,7 @@ impl Host {
         }
         if !conn.tx.queued {
             conn.tx.queued = true;
-            self.ready.push_back((slot, conn.order));
+            self.ready.push((slot, conn.order));
         }
     }
 
@@ -604,7 +604,7 @@ impl Host {
     /// The next message in turn of which a packet may leave.
     #[inline]
     fn choose(&mut self) -> Option<u32> {
-        while let Some((slot, order)) = self.ready.pop_front() {
+        while let Some((slot, order)) = self.ready.pop() {
             let Some(conn) = self.conns.get_mut(slot, order) else {
                 continue;
             };
@@ -629,7 +629,7 @@ impl Host {
         self.transmit(cx, slot, out);
         let conn = &mut self.conns[slot];
         if conn.tx.is_ready() {
-            self.ready.push_back((slot, conn.order));
+            self.ready.push((slot, conn.order));
         } else {
             conn.tx.queued = false;
             self.arm(slot);
@@ -647,15 +647,15 @@ impl Host {
             true => cx.gates.may_say(URGENT),
             false => cx.gates.may_send(conn.id, URGENT),
         };
-        let place = self.ready.iter().position(|&(slot, order)| {
+        let first = self.ready.pop_first(|&(slot, order)| {
             let conn = self.conns.get(slot);
             conn.is_some_and(|conn| conn.order == order && conn.tx.is_ready() && open(conn))
         });
-        let Some((slot, order)) = place.and_then(|place| self.ready.remove(place)) else {
+        let Some((slot, order)) = first else {
             return Transmit::Nothing;
         };
         self.transmit(cx, slot, out);
-        self.ready.push_back((slot, order));
+        self.ready.push((slot, order));
         Transmit::More
     }
 }

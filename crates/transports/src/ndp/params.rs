@@ -3,7 +3,7 @@
 use super::early::FirstRtt;
 use super::header;
 use model::intent::{DropBy, DropMeasure};
-use parts::forms::{Count, Flag, Or, Size, Time, Words};
+use parts::forms::{Count, Flag, Number, Or, Size, Time, Words};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{ParamError, Parameter};
@@ -67,6 +67,9 @@ parts::params! {
         /// senders count what becomes of packets on each way, and leave out those that do badly; with
         /// ways = "permutation" alone
         scoreboard: bool = true, Flag, "[ndp s3.2.3]";
+        /// part of the host's line that pulls ask for: what waits before the host grows by all that comes unasked, and falls
+        /// by the rest
+        pull_rate: f64 = 1.0, Number(0.5, 1.0), "[ndp s3.2]: the line's rate; [htsim]: 0.99";
         /// the host whose messages are pulled before all others, or "none": all take turns
         prefer: Option<u32> = None, Or("none", "the number of a host", Count(0, HOST_MAX)),
             "[ndp s3.2]: turns, or strict priority";
@@ -132,6 +135,7 @@ impl Params {
         queue: 6,
         turns: 60_000,
         header_room: 2,
+        pull_rate: 0.99,
         bounce: false,
         scoreboard: false,
         ..Self::DEFAULT

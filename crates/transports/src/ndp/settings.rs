@@ -22,7 +22,7 @@ pub(super) struct Settings {
     pub(super) payload_max: u16,
     /// Frames that leave unasked.
     pub(super) window: u32,
-    /// Time between two pulls: what the full frame of one takes on the host's line, or on its share of it.
+    /// Time between two pulls: what the full frame of one takes on the host's line, or on its share of it, at `pull_rate`.
     pub(super) gap: Span,
     pub(super) spray: Spray,
     pub(super) scoreboard: bool,
@@ -64,7 +64,12 @@ impl Settings {
             FirstRtt::Trimmed | FirstRtt::Gaps => IN_PORTS,
         };
         let auto = u32::try_from(idle + in_ports).unwrap_or(u32::MAX);
-        let own = LineTime::new(config.rate).of(frame).0;
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "twice what a frame takes, at most"
+        )]
+        let own = (LineTime::new(config.rate).of(frame).0 as f64 / params.pull_rate) as u64;
         let share = u64::from(config.line_share.max(1));
         let bursts = params.bursts();
         Self {

@@ -10,7 +10,8 @@ impl Host {
         let conn = &mut self.conns[slot];
         if conn.rx.due(&self.settings) <= cx.now {
             let wait = self.settings.timeout;
-            if cx.gates.excuse_all(cx.now, URGENT, wait).is_none() {
+            let row = &mut conn.excused[0];
+            if cx.gates.excuse_all(cx.now, URGENT, wait, row).is_none() {
                 return self.give_up(cx, slot);
             }
             // Our pulls were held back.
@@ -27,7 +28,8 @@ impl Host {
     fn on_silence(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
         let wait = self.settings.rto(0);
-        if let Some(later) = cx.gates.excuse(cx.now, conn.id, URGENT, wait) {
+        let row = &mut conn.excused[1];
+        if let Some(later) = cx.gates.excuse(cx.now, conn.id, URGENT, wait, row) {
             conn.tx.excuse(cx.now, later);
             return true;
         }

@@ -19,14 +19,15 @@ impl Host {
 
     /// A hole, or unused credit, or the sender, is waited for no more. False where it was given up.
     fn on_nothing_came(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
-        let rx = &mut self.conns[slot].rx;
+        let conn = &mut self.conns[slot];
+        let (rx, row) = (&mut conn.rx, &mut conn.excused[0]);
         let gone = rx.heard.after(self.settings.timeout) <= cx.now;
         let wait = if gone {
             self.settings.timeout
         } else {
             rx.patience(&self.settings)
         };
-        if cx.gates.excuse_all(cx.now, URGENT, wait).is_some() {
+        if cx.gates.excuse_all(cx.now, URGENT, wait, row).is_some() {
             // Our credit was held back.
             rx.excuse(cx.now, gone);
             return true;
@@ -49,8 +50,9 @@ impl Host {
         let conn = &mut self.conns[slot];
         let wait = conn.tx.message.patience(self.settings.rto);
         let priority = self.settings.priority(conn.tx.is_scheduled());
-        let request = cx.gates.excuse_all(cx.now, URGENT, wait);
-        let data = cx.gates.excuse(cx.now, conn.id, priority, wait);
+        let row = &mut conn.excused[1];
+        let request = cx.gates.excuse_all(cx.now, URGENT, wait, row);
+        let data = cx.gates.excuse(cx.now, conn.id, priority, wait, row);
         if request.max(data).is_some() {
             conn.tx.message.excuse(cx.now);
             return true;
