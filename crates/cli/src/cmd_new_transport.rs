@@ -115,11 +115,12 @@ fn next(name: &str, dir: &Path, carried: bool) -> String {
     };
     format!(
         "wrote {0}: a transport that passes the conformance suite, and tidegate with it. Next:\n\n  \
-         cd {0}\n  \
+         cd {1}\n  \
          cargo test\n  \
          cargo run --release -- compare incast --set 'transport.kind=[expresspass,{name}]'\n\n\
          The first build takes some minutes. README.md says which file holds what.\n{beside}",
-        dir.display()
+        dir.display(),
+        crate::cmd_run::quote(&dir.display().to_string()),
     )
 }
 
@@ -246,7 +247,10 @@ fn profile() -> String {
         plain => format!("{plain} = {value}\n"),
     };
     let settings = profile.iter().filter(|(_, value)| !value.is_table());
+    // What only tests of the workspace and tables in Parquet need is not built there, and cargo would say so.
+    let is_built = |name: &str| !name.starts_with("arrow") && name != "insta";
     let packages = profile["package"].as_table().expect("packages").iter();
+    let packages = packages.filter(|(name, _)| is_built(name));
     let own = settings.map(line).collect::<String>();
     let others = packages.map(line).collect::<String>();
     format!("\n[profile.dev]\n{own}\n[profile.dev.package]\n{others}")
@@ -280,13 +284,14 @@ const KEYWORDS: [&str; 52] = [
 
 /// Names of crates that the new one uses or that the compiler brings along, and of folders that
 /// cargo keeps beside a program.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 18] = [
     "alloc",
     "build",
     "core",
     "deps",
     "examples",
     "incremental",
+    "lib",
     "main",
     "model",
     "parts",

@@ -148,6 +148,7 @@ fn a_crate_of_ones_own_builds_passes_the_suite_and_is_compared() {
     let tested = cargo(&home, target, &["test"]);
     let (out, err) = (text(&tested.stdout), text(&tested.stderr));
     assert_eq!(tested.status.code(), Some(0), "{out}\n{err}");
+    assert!(!err.contains("warning:"), "{err}");
     for test in [
         "any_packet_may_be_lost",
         "random_conversations_end_well",

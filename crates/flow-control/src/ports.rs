@@ -63,8 +63,7 @@ fn of_one_transport(name: &str, port: &PortSpec) -> Result<(), Refusal> {
     Err(Refusal {
         place: "switch.flow_control",
         reason: format!("has queues of several transports, and {name} makes its own of one"),
-        instead: "choose switch.flow_control = \"pfc\", or switch.legacy.queue = \"shared\""
-            .to_owned(),
+        instead: "choose switch.flow_control = \"pfc\"".to_owned(),
     })
 }
 

@@ -189,15 +189,23 @@ impl PortSpec {
         if self.shares.iter().any(by_packets) && !self.shares.iter().all(by_packets) {
             return Err("groups share by bytes or by packets, not some by either".to_owned());
         }
+        if self.shares.contains(&Share::Bytes(0)) || self.shares.contains(&Share::Packets(0)) {
+            return Err("a group with a share of 0 is never served".to_owned());
+        }
         for lane in 0..LANES {
             for class in Class::ALL.into_iter().filter(|&class| class != Class::Link) {
                 for priority in 0..8 {
-                    if self.queue_of(lane, class, priority, false).is_none() {
-                        return Err(format!(
-                            "no queue takes packets of class {}, lane {lane}, priority {priority}",
-                            class.name()
-                        ));
-                    }
+                    let takes = |trimmed| self.queue_of(lane, class, priority, trimmed);
+                    let over = takes(false).map(|place| self.queues[place].over);
+                    let lost = match over {
+                        None => "",
+                        Some(Over::Trim { .. }) if takes(true).is_none() => "trimmed ",
+                        Some(_) => continue,
+                    };
+                    return Err(format!(
+                        "no queue takes {lost}packets of class {}, lane {lane}, priority {priority}",
+                        class.name()
+                    ));
                 }
             }
         }
@@ -281,6 +289,13 @@ impl QueueSpec {
         }
         if self.shape.is_some() && (self.mark.is_some() || self.drop.is_some()) {
             return Err("credits are neither marked nor dropped by class");
+        }
+        if self.limit == Limit::Packets(0) {
+            return Err("a queue without room for a packet takes none");
+        }
+        let of_marks = |mark: MarkSpec| mark.min <= mark.max && (0.0..=1.0).contains(&mark.chance);
+        if !self.mark.is_none_or(of_marks) {
+            return Err("marks have a chance of 0 to 1, from a length on and up to no smaller one");
         }
         match self.over {
             Over::Trim { to, .. } if to < 64 => Err("no frame is smaller than 64 B"),

@@ -236,8 +236,10 @@ impl Assembled {
                     ),
                 ));
             }
-            let queues = legacy_queues(spec);
-            figures.extend(queues.map(|said| duty(format!("legacy queue {at}"), said)));
+            let mut queues: Vec<String> = legacy_queues(spec).collect();
+            queues.dedup(); // those of one transport's priorities
+            let figure = |said| duty(format!("legacy queue {at}"), said);
+            figures.extend(queues.into_iter().map(figure));
         }
         figures
     }

@@ -10,6 +10,7 @@ use crate::sort::WINDOW_MAX;
 use crate::ways::{Epoch, Ways};
 use model::intent::{Balance, PortSpec};
 use model::{Class, EndpointConfig, FRAME_SMALLEST, HostId, Streams, stream};
+use std::sync::Arc;
 use switching::{Apart, Line, Port, Switch};
 use topology::{Link, LinkId, NodeId, NodeKind, tier_salt};
 use units::{Bytes, LineTime, Rate, Span};
@@ -39,6 +40,14 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
         return Err(SetupError(format!(
             "{ports} port intents for {links} links"
         )));
+    }
+    let mut known: Option<&Arc<PortSpec>> = None; // neighbouring ports are mostly one
+    for (link, port) in (0u32..).zip(&setup.ports) {
+        if !known.is_some_and(|known| Arc::ptr_eq(known, port)) {
+            port.check()
+                .map_err(|why| SetupError(format!("the port of link {link}: {why}")))?;
+            known = Some(port);
+        }
     }
     let single = |host: &topology::Node| host.ports.len() == 1;
     if let Some(host) = topology.nodes[..topology.hosts as usize]

@@ -48,11 +48,11 @@ fn count_out(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
         let bucket = (key >> shift) as usize;
         debug_assert!(bucket < buckets, "{key:x} is later than its window");
         // A key out of its window would be sorted wrongly, and memory stays safe.
-        bucket % BUCKETS
+        bucket & (buckets - 1)
     };
     let mut first = [0u32; BUCKETS + 1];
     for &key in keys.iter() {
-        // SAFETY: a bucket is below `BUCKETS`.
+        // SAFETY: a bucket is below `buckets`, a power of two.
         *unsafe { first.get_unchecked_mut(bucket(key) + 1) } += 1;
     }
     for place in 0..buckets {

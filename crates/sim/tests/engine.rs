@@ -792,3 +792,110 @@ fn a_host_waits_for_its_own_messages_without_delay() {
     assert_eq!(outcome.messages[2].start, ends.into_iter().max().unwrap());
     assert_eq!(print(&outcome), print(&sim::oracle::run(&base).unwrap()));
 }
+
+#[test]
+fn ports_that_contradict_themselves_are_refused_by_their_link() {
+    let asks = |queue: QueueSpec, shares: Vec<Share>| {
+        let spec = PortSpec {
+            buffer: Bytes(100_000),
+            queues: vec![queue],
+            shares,
+        };
+        let topology = fat_tree(4, Span::us(1));
+        let few = traffic(topology.hosts, 2, 1_000, Span::us(1), 1);
+        let mut setup = setup(topology, few, &plain());
+        setup.ports[7] = Arc::new(spec);
+        sim::run(&setup, &mut Blind)
+            .map(|_| ())
+            .map_err(|error| error.0)
+    };
+    let data = QueueSpec::DATA;
+    assert_eq!(asks(data, Vec::new()), Ok(()));
+    let mark = |min, chance| MarkSpec {
+        min: Bytes(min),
+        max: Bytes(2_000),
+        chance,
+        at: MarkAt::Enqueue,
+        drop_others: false,
+    };
+    let trim = |to| Over::Trim {
+        to,
+        coin: false,
+        bounce: false,
+    };
+    let whole = Takes {
+        trimmed: Some(false),
+        ..Takes::ALL
+    };
+    for (queue, shares, why) in [
+        (
+            QueueSpec {
+                over: trim(40),
+                ..data
+            },
+            vec![],
+            "no frame is smaller than 64 B",
+        ),
+        (
+            QueueSpec {
+                order: Order::Numbered(0),
+                ..data
+            },
+            vec![],
+            "1 to 128 numbered",
+        ),
+        (
+            QueueSpec {
+                over: Over::PushOut,
+                ..data
+            },
+            vec![],
+            "only ranks",
+        ),
+        (
+            QueueSpec {
+                takes: whole,
+                over: trim(64),
+                ..data
+            },
+            vec![],
+            "takes trimmed packets",
+        ),
+        (
+            QueueSpec {
+                limit: Limit::Packets(0),
+                ..data
+            },
+            vec![],
+            "takes none",
+        ),
+        (
+            QueueSpec {
+                mark: Some(mark(3_000, 0.5)),
+                ..data
+            },
+            vec![],
+            "marks have",
+        ),
+        (
+            QueueSpec {
+                mark: Some(mark(1_000, 5.0)),
+                ..data
+            },
+            vec![],
+            "marks have",
+        ),
+        (data, vec![Share::Bytes(0)], "never served"),
+        (
+            data,
+            vec![Share::Bytes(1), Share::Packets(1)],
+            "by bytes or by packets",
+        ),
+    ] {
+        let said = asks(queue, shares).unwrap_err();
+        assert!(
+            said.contains("the port of link 7: ") && said.contains(why),
+            "{said}"
+        );
+    }
+}

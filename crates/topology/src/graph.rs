@@ -116,6 +116,7 @@ impl Graph {
             builder.cable(a, b, cable.rate, [cable.delay; 2], cable.loss_ppb);
         }
         let mut topology = builder.finish(self.name.clone(), self.host_extra_delay)?;
+        topology.uneven = true;
         set_tiers(&mut topology);
         Ok(topology)
     }
@@ -309,6 +310,7 @@ impl Builder {
             hosts: self.hosts,
             nodes: self.nodes,
             links: self.links,
+            uneven: false,
         };
         if cfg!(debug_assertions) {
             topology.check();

@@ -107,6 +107,8 @@ pub struct Topology {
     pub nodes: Vec<Node>,
     /// `links[2 * i]` and `links[2 * i + 1]` are the two directions of cable `i`.
     pub links: Vec<Link>,
+    /// Read from a file: one way from a host to another may have other choices than the next.
+    pub uneven: bool,
 }
 
 /// Why a topology cannot be built, and what to write instead.

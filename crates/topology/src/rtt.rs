@@ -29,10 +29,14 @@ impl Topology {
         Some(hops)
     }
 
-    /// Equal-cost ways from host `src` to host `dst`: the sizes of the choices on the first of them, multiplied,
+    /// Equal-cost ways from host `src` to host `dst`: the sizes of the choices on one of them, multiplied,
     /// and 65,535 where there are more; none where there is no way, or none is needed. In a Clos every way
-    /// has choices of the same sizes.
+    /// has choices of the same sizes; elsewhere those count of the way that has the most, so that every way has a number, and
+    /// others have several.
     pub fn ways(&self, routes: &Routes, src: u32, dst: u32) -> u16 {
+        if self.uneven {
+            return self.ways_of_most(routes, src, dst);
+        }
         let mut at = NodeId(src);
         let mut ways = u16::from(src != dst);
         while at.0 != dst && ways > 0 {
@@ -43,6 +47,29 @@ impl Topology {
             }
         }
         ways
+    }
+
+    /// The same, of the way that has the most.
+    fn ways_of_most(&self, routes: &Routes, src: u32, dst: u32) -> u16 {
+        // All shortest paths advance together, so a node is met with all its ways at once.
+        let mut reached = BTreeMap::from([(NodeId(src), u16::from(src != dst))]);
+        while !reached.is_empty() {
+            if let Some(&ways) = reached.get(&NodeId(dst)) {
+                return ways;
+            }
+            let mut further: BTreeMap<NodeId, u16> = BTreeMap::new();
+            for (&at, &so_far) in &reached {
+                let next = routes.next_hops(at, dst);
+                let ways = so_far.saturating_mul(u16::try_from(next.len()).unwrap_or(u16::MAX));
+                for &way in next {
+                    let to = self.link(self.node(at).ports[usize::from(way)]).to;
+                    let most = further.entry(to).or_default();
+                    *most = ways.max(*most);
+                }
+            }
+            reached = further;
+        }
+        0
     }
 
     /// Time from the first bit at the start of `path` to the last bit at its end, for a frame of

@@ -402,25 +402,34 @@ fn connections_spread_over_all_paths() {
     assert!(core.iter().all(|n| (880..1120).contains(n)), "{core:?}");
 }
 
-#[test]
-fn parallel_cables_are_found_asymmetric() {
-    let host = |id| GraphNode {
+fn node(id: u32, kind: NodeKind) -> GraphNode {
+    GraphNode {
         id,
-        kind: NodeKind::Host,
+        kind,
         name: None,
-    };
-    let switch = |id| GraphNode {
-        id,
-        kind: NodeKind::Switch,
-        name: None,
-    };
-    let cable = |a, b| Cable {
+    }
+}
+
+fn host(id: u32) -> GraphNode {
+    node(id, NodeKind::Host)
+}
+
+fn switch(id: u32) -> GraphNode {
+    node(id, NodeKind::Switch)
+}
+
+fn cable(a: u32, b: u32) -> Cable {
+    Cable {
         a,
         b,
         rate: RATE,
         delay: DELAY,
         loss_ppb: 0,
-    };
+    }
+}
+
+#[test]
+fn parallel_cables_are_found_asymmetric() {
     let mut nodes: Vec<_> = (0..2).map(host).collect();
     nodes.extend((2..5).map(switch));
     // Rack 2 and rack 3 are joined by switch 4, with two cables each.
@@ -443,6 +452,28 @@ fn parallel_cables_are_found_asymmetric() {
     let routes = Routes::new(&t, &[]);
     let (src, dst, conn) = check_symmetry(&t, &routes, 1000).unwrap();
     assert!(!mirrored(&t, &routes, src, dst, conn));
+}
+
+#[test]
+fn where_ways_have_other_choices_every_way_has_a_number() {
+    // From switch 2 one way over 3 and 5, and three over 4, by 6, 7 and 8; all meet at 9.
+    let mut nodes = vec![host(0), host(1)];
+    nodes.extend((2..10).map(switch));
+    let ends = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 6), (4, 7), (4, 8)];
+    let ends = ends
+        .into_iter()
+        .chain([(5, 9), (6, 9), (7, 9), (8, 9), (9, 1)]);
+    let graph = Graph {
+        name: "uneven".into(),
+        nodes,
+        cables: ends.map(|(a, b)| cable(a, b)).collect(),
+        order: PortOrder::Appearance,
+        host_extra_delay: Span::ZERO,
+    };
+    let t = graph.build().unwrap();
+    let routes = Routes::new(&t, &[]);
+    assert_eq!((t.ways(&routes, 0, 1), t.ways(&routes, 1, 0)), (6, 4));
+    assert_eq!(t.ways(&routes, 0, 0), 0);
 }
 
 #[test]
