@@ -41,6 +41,19 @@ def test_the_schema_is_a_schema_and_takes_what_the_program_takes(schema: dict[st
         assert mistakes(schema, resolved) == [], f"{file.name}, resolved"
 
 
+def test_defaults_of_parameters_are_what_they_take(schema: dict[str, Any]) -> None:
+    looked_at = 0
+    for table in ("transport", "switch"):
+        for name, of in schema["properties"][table]["properties"].items():
+            for key, parameter in of.get("properties", {}).items():
+                if "default" not in parameter:
+                    continue
+                jsonschema.Draft202012Validator(parameter).validate(parameter["default"])
+                assert "Takes " in parameter["description"], f"{table}.{name}.{key}"
+                looked_at += 1
+    assert looked_at > 300, looked_at
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -231,9 +231,22 @@ fn parameters_schema((summary, parameters): (&str, Vec<Parameter>)) -> Json {
 
 fn parameter_schema(parameter: &Parameter) -> Json {
     let mut schema = takes_schema(&parameter.takes);
-    schema["description"] = json!(parameter.meaning);
-    schema["default"] = json!(parameter.default);
+    let Parameter {
+        meaning,
+        takes,
+        source,
+        ..
+    } = parameter;
+    schema["description"] = json!(format!("{meaning}. Takes {takes}. Source: {source}"));
+    schema["default"] = default_of(parameter);
     schema
+}
+
+/// Its default as JSON has it.
+fn default_of(parameter: &Parameter) -> Json {
+    let text = format!("of = {}", parameter.default);
+    let table: toml::Table = text.parse().expect("defaults are written as in TOML");
+    serde_json::to_value(&table["of"]).expect("every value of TOML is one of JSON")
 }
 
 /// What a parameter takes; what a text may say is checked when the scenario is read.
@@ -247,7 +260,8 @@ fn takes_schema(takes: &Takes) -> Json {
             "maximum": high,
             "pattern": "^ *[0-9]+ */ *[0-9]+ *$",
         }),
-        Takes::Time(..) | Takes::Size(..) => json!({ "type": "string" }),
+        Takes::Time(..) => quantity(TIMES),
+        Takes::Size(..) => quantity(SIZES),
         Takes::Words(words) => json!({ "enum": words }),
         Takes::Or(word, form) => json!({ "anyOf": [{ "const": word }, takes_schema(form)] }),
         Takes::Other(_) => json!({}),
@@ -267,17 +281,28 @@ fn field_schema(field: &Field, transports: &Registry) -> Json {
     Json::Object(schema)
 }
 
+const RATES: &str = "bps|[Kk]bps|Mbps|Gbps|Tbps";
+const TIMES: &str = "ps|ns|us|µs|ms|s";
+const SIZES: &str = "B|[Kk]B|MB|GB|TB|KiB|MiB|GiB";
+
+/// A number with one of these units.
+fn quantity(units: &str) -> Json {
+    let pattern = format!("^\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*({units})\\s*$");
+    json!({ "type": "string", "pattern": pattern })
+}
+
 fn type_schema(takes: &Type, transports: &Registry) -> Json {
-    let quantity = |units: &str, example: &str| {
-        json!({ "type": "string", "examples": [example],
-                "pattern": format!("^\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*({units})\\s*$") })
+    let like = |units: &str, example: &str| {
+        let mut schema = quantity(units);
+        schema["examples"] = json!([example]);
+        schema
     };
     match takes {
-        Type::Rate => quantity("bps|[Kk]bps|Mbps|Gbps|Tbps", "100Gbps"),
-        Type::Span => quantity("ps|ns|us|µs|ms|s", "1.5us"),
-        Type::Bytes => quantity("B|[Kk]B|MB|GB|TB|KiB|MiB|GiB", "64KB"),
-        Type::Room => quantity(
-            "(B|[Kk]B|MB|GB|TB|KiB|MiB|GiB)(\\s*/\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*(bps|[Kk]bps|Mbps|Gbps|Tbps))?",
+        Type::Rate => like(RATES, "100Gbps"),
+        Type::Span => like(TIMES, "1.5us"),
+        Type::Bytes => like(SIZES, "64KB"),
+        Type::Room => like(
+            &format!("({SIZES})(\\s*/\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*({RATES}))?"),
             "100KB/10Gbps",
         ),
         Type::Count(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
