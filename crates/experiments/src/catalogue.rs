@@ -80,6 +80,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("legacy-beside"),
     experiment!("homa-slowdown"),
     experiment!("homa-ns2-messages"),
+    experiment!("homa-omnet-messages"),
+    experiment!("ndp-htsim-messages"),
     experiment!("ndp-incast"),
     experiment!("ndp-permutation"),
     experiment!("ndp-degraded"),

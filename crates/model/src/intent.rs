@@ -1,5 +1,6 @@
 //! What a port and a switch must do, as plain data: the simulator builds machines from it, and a
-//! generator of switch configuration writes it in a vendor's words.
+//! generator of switch configuration writes it in a vendor's words. [`PortSpec::check`] tells what
+//! contradicts itself; whoever builds a port asks it.
 
 use crate::{Class, LANES};
 use units::{Bytes, LineTime, Span};
@@ -192,7 +193,10 @@ impl PortSpec {
         if self.shares.contains(&Share::Bytes(0)) || self.shares.contains(&Share::Packets(0)) {
             return Err("a group with a share of 0 is never served".to_owned());
         }
-        for lane in 0..LANES {
+        // A lane that no queue takes has no transport.
+        let taken = self.queues.iter().map(|queue| queue.takes.lanes);
+        let taken = taken.fold(1, |all, lanes| all | lanes);
+        for lane in (0..LANES).filter(|lane| taken >> lane & 1 == 1) {
             for class in Class::ALL.into_iter().filter(|&class| class != Class::Link) {
                 for priority in 0..8 {
                     let takes = |trimmed| self.queue_of(lane, class, priority, trimmed);

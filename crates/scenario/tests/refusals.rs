@@ -223,8 +223,13 @@ fn a_rate_that_times_cannot_tell_from_a_faster_one_is_refused() {
     for rate in ["18446744073709551615bps", "8.1Tbps"] {
         let said = refused(INCAST, &[&format!("topology.host_rate={rate}")]);
         assert!(said.contains("no line has more than 8Tbps"), "{said}");
-        assert!(said.contains("this key takes a rate up to 8Tbps"), "{said}");
+        assert!(
+            said.contains("this key takes a rate, 1Kbps to 8Tbps"),
+            "{said}"
+        );
     }
+    let said = refused(INCAST, &["topology.host_rate=999bps"]);
+    assert!(said.contains("no line has less than 1Kbps"), "{said}");
     let said = refused(INCAST, &["topology.host_rate=0bps"]);
     assert!(
         said.contains("a line of rate 0 carries nothing") && said.contains("--set:1:20"),

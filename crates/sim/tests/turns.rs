@@ -287,3 +287,18 @@ fn samples_see_the_same_where_sides_take_turns() {
     }
     assert!(waited >= 1_000, "{waited} samples saw a queue");
 }
+
+#[test]
+fn a_port_that_contradicts_itself_is_refused_by_its_link() {
+    let make =
+        |config: &EndpointConfig| -> Box<dyn Endpoint> { Box::new(Restless::new(config, 1)) };
+    let mut spec = PortSpec::fifo(Bytes(100_000));
+    let mut setup = setup(leaf_spine(Span::us(1)), 1, spec.clone(), &make);
+    spec.queues[0].over = model::intent::Over::PushOut;
+    setup.ports[7] = Arc::new(spec);
+    let said = sim::run(&setup, &mut Blind).map(|_| ()).unwrap_err().0;
+    assert_eq!(
+        said,
+        "the port of link 7: queue 0: only ranks are pushed out"
+    );
+}
