@@ -420,7 +420,9 @@ mod tests {
                 .parse()
                 .unwrap();
             let dev = &manifest["profile"]["dev"];
-            let ours: toml::Table = WORKSPACE.parse().unwrap();
+            let mut ours: toml::Table = WORKSPACE.parse().unwrap();
+            let packages = ours["profile"]["dev"]["package"].as_table_mut().unwrap();
+            packages.retain(|name, _| !name.starts_with("arrow") && name != "insta");
             assert_eq!(
                 dev, &ours["profile"]["dev"],
                 "builds are those of the workspace"

@@ -339,7 +339,7 @@ fn number_in(text: &str) -> Option<f64> {
 
 /// Who measured an expected number, where that may be drawn: not from memory, and not ours.
 fn by(evidence: &str) -> Option<&'static str> {
-    const SOURCES: [(&str, &str); 10] = [
+    const SOURCES: [(&str, &str); 11] = [
         ("published", "published"),
         (
             "measured with the authors' simulator",
@@ -353,6 +353,10 @@ fn by(evidence: &str) -> Option<&'static str> {
         ("measured by us with YAPS", "YAPS"),
         ("measured by us with csg-htsim", "htsim"),
         ("measured by us with dcPIM", "the authors' simulator"),
+        (
+            "measured by us with the published simulator",
+            "the authors' simulator",
+        ),
     ];
     let found = SOURCES
         .iter()

@@ -287,7 +287,7 @@ impl Scenario {
     }
 
     /// Something wrong with the transport of `lane`, where it is named.
-    fn about(&self, lane: u8, what: String) -> Diagnostic {
+    pub(crate) fn about(&self, lane: u8, what: String) -> Diagnostic {
         match self.sources_of(lane).next() {
             Some(source) if lane > 0 => source.section.problem("transport", what),
             _ => self.transport.problem("kind", what),
