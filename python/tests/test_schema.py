@@ -48,7 +48,8 @@ def test_defaults_of_parameters_are_what_they_take(schema: dict[str, Any]) -> No
             for key, parameter in of.get("properties", {}).items():
                 if "default" not in parameter:
                     continue
-                jsonschema.Draft202012Validator(parameter).validate(parameter["default"])
+                validator: Any = jsonschema.Draft202012Validator(parameter)
+                validator.validate(parameter["default"])
                 assert "Takes " in parameter["description"], f"{table}.{name}.{key}"
                 looked_at += 1
     assert looked_at > 300, looked_at
