@@ -51,24 +51,27 @@ pub struct Excused {
 
 impl Excused {
     const NUMBER: u64 = 7;
-    /// How often a timer is excused in a row by pauses that are shorter than its wait. [ours]
+    /// How often a timer is excused in a row by pauses that are shorter than its wait; a higher number was refused. [ours]
     const IN_A_ROW: u64 = 4;
 
     /// The moment for which a timer is to be set that has run out at `now` after `wait`, because of a pause from `began`
-    /// until `ended`. None where the pause was over long before, or where it was short and others were before it.
+    /// until `ended`. None where the pause was over long before, or where it was short and others were before it. A timer that
+    /// several pauses may excuse asks for each, and is counted once.
     fn grant(&mut self, now: Time, wait: Span, began: Time, ended: Time) -> Option<Time> {
         let later = Some(ended.after(wait)).filter(|&later| later > now)?;
-        let last = Time(self.last & !Self::NUMBER);
+        let (last, number) = (Time(self.last & !Self::NUMBER), self.last & Self::NUMBER);
         // A timer that heard of something meanwhile rings later than that; drivers look at their clocks seldom.
         let anew = now > last.after(wait).after(Span(wait.0 / 8));
-        let before = if anew || ended.since(began) >= wait {
-            0
+        let rings = now.0 & !Self::NUMBER;
+        let number = if anew || ended.since(began) >= wait {
+            1
+        } else if rings == last.0 && number > 0 {
+            number
         } else {
-            self.last & Self::NUMBER
+            number.min(Self::IN_A_ROW) + 1
         };
-        let granted = before < Self::IN_A_ROW;
-        self.last = (now.0 & !Self::NUMBER) + before + u64::from(granted);
-        granted.then_some(later)
+        self.last = rings + number;
+        (number <= Self::IN_A_ROW).then_some(later)
     }
 }
 
@@ -367,6 +370,9 @@ mod tests {
         let mut ring = Time(1_000);
         let mut rings = 0;
         while let Some(later) = gates.excuse_all(ring, 0, wait, &mut row) {
+            // One ring, which another pause may excuse, too.
+            let other = gates.excuse(ring, ConnId(7), 0, wait, &mut row);
+            assert_eq!(other, Some(later));
             assert!(later > ring && later <= ring.after(wait), "{later}");
             rings += 1;
             storm(&mut gates, later.0, ring.0);
