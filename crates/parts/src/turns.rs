@@ -2,7 +2,8 @@
 //!
 //! Turns go round by age: after one connection comes the next younger that waits, and after the youngest the oldest. Who begins to
 //! wait has half a round before it on average, and no more than a whole one. At the end of a list it would always have a
-//! whole one, which costs a short message among long ones what each of these sends in a round.
+//! whole one, which costs a short message among long ones what each of these sends in a round. Turns always have the same
+//! order, so what they let go at other hosts meets the same others in each round.
 //!
 //! ```
 //! # use parts::turns::Turns;

@@ -223,7 +223,7 @@ fn slow(said: &Settings<settings::Topology>, topology: &mut Topology) -> Result<
         links(topology, pattern).map_err(|why| section.problem("slow", why).help(WRITE_A_LINK))?;
     for link in links {
         let rate = &mut topology.links[link.0 as usize].rate;
-        let tenth = || Rate::bps((rate.0 / 10).max(1));
+        let tenth = || Rate::bps(rate.0 / 10).max(topology::RATE_MIN);
         *rate = said.slow_rate.unwrap_or_else(tenth);
     }
     Ok(())

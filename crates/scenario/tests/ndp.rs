@@ -65,3 +65,22 @@ fn an_empty_message_of_which_the_way_is_dead_is_announced_on_others() {
         }
     }
 }
+
+/// Pulled by age and not by arrival, some of them meet others in every round at one port, and are trimmed in each.
+#[test]
+fn equal_messages_across_a_fabric_get_as_much_each() {
+    for (senders, coin) in [(64, true), (64, false), (60, true)] {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\n[workload]\nkind = \"incast\"\nsenders = {senders}\nsize = \"100MB\"\n\
+             [transport]\nkind = \"ndp\"\n[transport.ndp]\ncoin = {coin}\n[run]\nuntil = \"10ms\"\n[output]\nevery = \"0s\"\n"
+        );
+        let record = run(&text, 1);
+        let received = || record.flows.iter().map(|flow| flow.received);
+        let mean = received().sum::<u64>() / senders;
+        let least = received().min().expect("some");
+        assert!(
+            least * 10 > mean * 9,
+            "{senders}, {coin}: {least} of {mean}"
+        );
+    }
+}

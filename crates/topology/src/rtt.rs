@@ -9,6 +9,15 @@ use crate::{Link, LinkId, NodeId, Routes, Topology};
 use std::collections::BTreeMap;
 use units::{Bytes, Rate, Span};
 
+/// The least number that both divide, and the greater of the two where 16 bits do not hold it.
+fn common(a: u16, b: u16) -> u16 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).checked_mul(b).unwrap_or(a.max(b))
+}
+
 /// Wire sizes of the frame that goes and of the one that comes back.
 #[derive(Clone, Copy)]
 struct Frames {
@@ -31,11 +40,11 @@ impl Topology {
 
     /// Equal-cost ways from host `src` to host `dst`: the sizes of the choices on one of them, multiplied,
     /// and 65,535 where there are more; none where there is no way, or none is needed. In a Clos every way
-    /// has choices of the same sizes; elsewhere those count of the way that has the most, so that every way has a number, and
-    /// others have several.
+    /// has choices of the same sizes; elsewhere this is the least number that all of them divide, so that every choice has as many
+    /// numbers as the others beside it, and the greatest of them where that is too large.
     pub fn ways(&self, routes: &Routes, src: u32, dst: u32) -> u16 {
         if self.uneven {
-            return self.ways_of_most(routes, src, dst);
+            return self.ways_of_all(routes, src, dst);
         }
         let mut at = NodeId(src);
         let mut ways = u16::from(src != dst);
@@ -49,8 +58,8 @@ impl Topology {
         ways
     }
 
-    /// The same, of the way that has the most.
-    fn ways_of_most(&self, routes: &Routes, src: u32, dst: u32) -> u16 {
+    /// The same where ways have other choices.
+    fn ways_of_all(&self, routes: &Routes, src: u32, dst: u32) -> u16 {
         // All shortest paths advance together, so a node is met with all its ways at once.
         let mut reached = BTreeMap::from([(NodeId(src), u16::from(src != dst))]);
         while !reached.is_empty() {
@@ -63,8 +72,8 @@ impl Topology {
                 let ways = so_far.saturating_mul(u16::try_from(next.len()).unwrap_or(u16::MAX));
                 for &way in next {
                     let to = self.link(self.node(at).ports[usize::from(way)]).to;
-                    let most = further.entry(to).or_default();
-                    *most = ways.max(*most);
+                    let all = further.entry(to).or_insert(ways);
+                    *all = common(*all, ways);
                 }
             }
             reached = further;

@@ -454,26 +454,41 @@ fn parallel_cables_are_found_asymmetric() {
     assert!(!mirrored(&t, &routes, src, dst, conn));
 }
 
-#[test]
-fn where_ways_have_other_choices_every_way_has_a_number() {
-    // From switch 2 one way over 3 and 5, and three over 4, by 6, 7 and 8; all meet at 9.
-    let mut nodes = vec![host(0), host(1)];
-    nodes.extend((2..10).map(switch));
-    let ends = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 6), (4, 7), (4, 8)];
-    let ends = ends
-        .into_iter()
-        .chain([(5, 9), (6, 9), (7, 9), (8, 9), (9, 1)]);
+/// Ways from host 0 to host 1 and back over cables between these.
+fn ways(nodes: u32, ends: &[(u32, u32)]) -> (u16, u16) {
+    let all = (0..2).map(host).chain((2..nodes).map(switch));
     let graph = Graph {
         name: "uneven".into(),
-        nodes,
-        cables: ends.map(|(a, b)| cable(a, b)).collect(),
+        nodes: all.collect(),
+        cables: ends.iter().map(|&(a, b)| cable(a, b)).collect(),
         order: PortOrder::Appearance,
         host_extra_delay: Span::ZERO,
     };
     let t = graph.build().unwrap();
     let routes = Routes::new(&t, &[]);
-    assert_eq!((t.ways(&routes, 0, 1), t.ways(&routes, 1, 0)), (6, 4));
     assert_eq!(t.ways(&routes, 0, 0), 0);
+    (t.ways(&routes, 0, 1), t.ways(&routes, 1, 0))
+}
+
+#[test]
+fn where_ways_have_other_choices_every_choice_has_as_many_numbers() {
+    // From switch 2 one way over 3 and 5, and three over 4, by 6, 7 and 8; all meet at 9.
+    let ends = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 6), (4, 7), (4, 8)];
+    let up = [(5, 9), (6, 9), (7, 9), (8, 9), (9, 1)];
+    assert_eq!(ways(10, &[&ends[..], &up].concat()), (6, 4));
+    // Two over 3, and three over 4: with six numbers those of 3 would have two and one.
+    let ends = [
+        (0, 2),
+        (2, 3),
+        (2, 4),
+        (3, 5),
+        (3, 6),
+        (4, 7),
+        (4, 8),
+        (4, 9),
+    ];
+    let up = [(5, 10), (6, 10), (7, 10), (8, 10), (9, 10), (10, 1)];
+    assert_eq!(ways(11, &[&ends[..], &up].concat()), (12, 5));
 }
 
 #[test]

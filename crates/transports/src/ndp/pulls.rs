@@ -1,6 +1,6 @@
 //! The pull queue of a host: which connection is pulled next, and when. [ndp s3.2]
 
-use parts::turns::Turns;
+use std::collections::VecDeque;
 use units::{Span, Time};
 
 /// Pulls that a late driver makes good at once: one on a wire may look at its clock seldom. [ours]
@@ -10,8 +10,8 @@ const CATCH_UP: u64 = 64;
 #[derive(Debug, Default)]
 pub(super) struct PullQueue {
     /// Those of a preferred host, and the others; each takes turns.
-    preferred: Turns,
-    others: Turns,
+    preferred: VecDeque<(u32, u32)>,
+    others: VecDeque<(u32, u32)>,
     /// When the next pull may leave.
     at: Time,
 }
@@ -40,9 +40,9 @@ impl PullQueue {
     #[inline]
     pub(super) fn push(&mut self, entry: (u32, u32), preferred: bool) {
         if preferred {
-            self.preferred.push(entry);
+            self.preferred.push_back(entry);
         } else {
-            self.others.push(entry);
+            self.others.push_back(entry);
         }
     }
 
@@ -52,7 +52,9 @@ impl PullQueue {
         if self.at > now {
             return None;
         }
-        self.preferred.pop().or_else(|| self.others.pop())
+        self.preferred
+            .pop_front()
+            .or_else(|| self.others.pop_front())
     }
 
     /// When somebody's turn comes.
@@ -67,7 +69,7 @@ impl PullQueue {
 
     /// Nobody is left.
     pub(super) fn clear(&mut self) {
-        (self.preferred, self.others) = <(Turns, Turns)>::default();
+        (self.preferred, self.others) = (VecDeque::new(), VecDeque::new());
     }
 }
 
@@ -76,16 +78,16 @@ mod tests {
     use super::*;
 
     const GAP: Span = Span(100);
-    const FIRST: (u32, u32) = (1, 1);
-    const SECOND: (u32, u32) = (2, 2);
+    const FIRST: (u32, u32) = (1, 0);
+    const SECOND: (u32, u32) = (2, 0);
 
     #[test]
     fn a_preferred_host_is_pulled_first_and_each_kind_in_turn() {
         let mut queue = PullQueue::default();
         queue.push(FIRST, false);
         queue.push(SECOND, false);
-        queue.push((3, 3), true);
-        queue.push((4, 4), true);
+        queue.push((3, 0), true);
+        queue.push((4, 0), true);
         let order: Vec<u32> = std::iter::from_fn(|| queue.pop(Time(0)))
             .map(|(place, _)| place)
             .collect();
