@@ -7,7 +7,9 @@ use crate::files::Fill;
 use crate::record::RunRecord;
 use crate::tables::{self, Cell, Column, Kind, Look, Table};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -241,8 +243,15 @@ fn fill<'a, R: 'static>(
             put::<DoubleType>(to, ratios, optional)
         }
         Kind::Text => {
+            // Names repeat, and share their bytes.
+            let (mut last, mut bytes) = ("", ByteArray::from(""));
             let texts = cells.map(|cell| match cell {
-                Cell::Text(text) => Some(text.into()),
+                Cell::Text(text) => {
+                    if text != last {
+                        (last, bytes) = (text, text.into());
+                    }
+                    Some(bytes.clone())
+                }
                 Cell::Numbered(word, number) => Some(format!("{word}{number}").into_bytes().into()),
                 Cell::Nothing | Cell::Number(_) | Cell::Ratio(_) => None,
             });

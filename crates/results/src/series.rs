@@ -126,13 +126,35 @@ impl PortSeries {
 
     /// Forgets all moments but some.
     pub fn retain(&mut self, keeps: impl Fn(Time) -> bool) {
-        let mut kept = Self::default();
-        let mut all = self.iter();
+        let mut kept = Self {
+            links: self.links.clone(),
+            last: self.links.clone(),
+            ..Self::default()
+        };
+        // What each link showed last, and the places of those that said something since the last moment that stays.
+        let (mut now, mut said) = (self.links.clone(), Vec::new());
+        let mut news = self.news.as_slice();
         for &at in &self.moments {
-            let rows: &[PortSeriesRow] = all.next_moment();
-            if keeps(at) {
-                kept.push(at, rows.iter().copied());
+            for (place, now) in now.iter_mut().enumerate() {
+                if let [row, others @ ..] = news
+                    && (row.at, row.link) == (at, now.link)
+                {
+                    *now = *row;
+                    said.push(place);
+                    news = others;
+                }
             }
+            if keeps(at) {
+                kept.moments.push(at);
+                said.sort_unstable();
+                said.dedup();
+                for place in said.drain(..) {
+                    kept.note(place, at, &now[place]);
+                }
+            }
+        }
+        if kept.moments.is_empty() {
+            kept.clear();
         }
         *self = kept;
     }
@@ -213,16 +235,6 @@ pub struct Samples<'a> {
     news: usize,
     /// What each link showed last.
     now: Vec<PortSeriesRow>,
-}
-
-impl Samples<'_> {
-    /// All samples of the next moment; only between two moments, and before the last.
-    fn next_moment(&mut self) -> &[PortSeriesRow] {
-        for _ in 0..self.of.links.len() {
-            self.next();
-        }
-        &self.now
-    }
 }
 
 impl Iterator for Samples<'_> {

@@ -690,7 +690,7 @@ impl Line {
         let (mut digits, mut left, mut at) = ([b','; 21], number, 20);
         while left >= 10 {
             at -= 2;
-            digits[at..at + 2].copy_from_slice(&pair(left));
+            [digits[at], digits[at + 1]] = pair(left);
             left /= 100;
         }
         if left > 0 {

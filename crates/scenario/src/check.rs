@@ -17,10 +17,11 @@ use model::intent::{
 };
 use results::human;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use topology::LinkId;
 use transports::expresspass::bound;
 use units::{Bytes, LineTime, Rate, Span, Time};
-use workload::Start;
+use workload::{Message, Start};
 
 /// Packet-hops per second of one thread on a machine like ours: the estimate of how long a run takes. [ours: `tidegate run
 /// web-server`, `web-search`, `permutation`, `all-to-all` and `xpass-fat-tree` with `output.every=0s` under six transports,
@@ -530,6 +531,43 @@ pub(crate) struct Way {
     pub(crate) takes: Span,
 }
 
+/// The links of each connection from `a` to `b`, those of one after those of the other.
+struct Paths {
+    links: Vec<LinkId>,
+    /// Where those of each connection begin and end, and the rate of the slowest.
+    of: Vec<(Range<usize>, Rate)>,
+}
+
+impl Paths {
+    fn of(run: &Assembled) -> Self {
+        let mut paths = Self {
+            links: Vec::new(),
+            of: Vec::with_capacity(run.traffic.conns.len()),
+        };
+        for (number, conn) in (0..).zip(&run.traffic.conns) {
+            let path = topology::path(&run.topology, &run.routes, conn.a, conn.b, number);
+            let rates = path.iter().map(|link| run.topology.link(*link).rate);
+            let slowest = rates.min().unwrap_or(run.host_rate());
+            let from = paths.links.len();
+            paths.links.extend(path);
+            paths.of.push((from..paths.links.len(), slowest));
+        }
+        paths
+    }
+
+    fn path(&self, conn: u32) -> (&[LinkId], Rate) {
+        let (links, slowest) = &self.of[conn as usize];
+        (&self.links[links.clone()], *slowest)
+    }
+}
+
+/// The links of a connection in the direction of one of its messages, in no order that means anything.
+fn along(path: &[LinkId], message: &Message) -> impl Iterator<Item = LinkId> {
+    let from_a = message.from_a;
+    path.iter()
+        .map(move |link| if from_a { *link } else { link.reverse() })
+}
+
 /// What the messages add up to.
 #[derive(Clone, Default)]
 pub(crate) struct Load {
@@ -587,15 +625,15 @@ impl Load {
             .max();
         let mut ways = Vec::with_capacity(run.traffic.messages.len());
         let mut open = Vec::new();
-        // Links that data takes, those of one message after those of the other, and the bytes that want to pass each: until
-        // the end, and until those stop that do.
-        let (mut taken, mut wanted) = (Vec::new(), load.seen.clone());
+        let paths = Paths::of(run);
+        // The bytes that want to pass each link: until the end, and until those stop that do.
+        let mut wanted = load.seen.clone();
         let mut wanted_early = wanted.clone();
         for (message, (&size, &frames)) in
             run.traffic.messages.iter().zip(sizes.iter().zip(&frames))
         {
             let conn = &run.traffic.conns[message.conn as usize];
-            let path = topology::path(&run.topology, &run.routes, conn.a, conn.b, message.conn);
+            let (path, slowest) = paths.path(message.conn);
             let wire = run.encap.wire_total(size);
             let asked = if is_timed(message) {
                 size
@@ -608,16 +646,13 @@ impl Load {
             if path.len() > 2 {
                 load.crossing = load.crossing.saturating_add(wire);
             }
-            let rates = path.iter().map(|link| run.topology.link(*link).rate);
-            let slowest = rates.min().unwrap_or(run.host_rate());
             let takes = slowest.serialize(Bytes(wire));
             let own = &lone[run.lane(message.conn)];
             let whole = own.packets(frames, is_timed(message));
             let left = lone::left(run, message.start);
             let lone = left.map_or(whole, |left| whole.min(own.within(left)));
             let wire = (wire as f64 * lone / whole.max(1.0)) as u64;
-            for &link in &path {
-                let link = if message.from_a { link } else { link.reverse() };
+            for link in along(path, message) {
                 let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
                 add(&mut wanted[link.index()], wire);
                 if let Some(stop) = longest_stop {
@@ -625,7 +660,6 @@ impl Load {
                     let early = rate.bytes_in(stop.since(Time::ZERO)).0;
                     add(&mut wanted_early[link.index()], wire.min(early));
                 }
-                taken.push(link);
             }
             ways.push(Way {
                 frames,
@@ -643,26 +677,23 @@ impl Load {
         }
         // What wants to pass a link, and cannot before the run ends, shares it.
         let time = until.since(Time::ZERO);
-        let passing = |link: &LinkId, time: Span, wanted: &[u64]| {
+        let passing = |link: LinkId, time: Span, wanted: &[u64]| {
             let most = run.topology.links[link.index()].rate.bytes_in(time).0;
             most as f64 / wanted[link.index()].max(1) as f64
         };
-        let (mut taken, mut hops) = (taken.as_slice(), 0.0);
+        let mut hops = 0.0;
         for (message, way) in run.traffic.messages.iter().zip(&ways) {
-            let (links, others) = taken.split_at(way.links);
-            let share = links
-                .iter()
-                .map(|link| match (message.start, message.stop) {
-                    (Start::At(from), Some(stop)) if stop < until => {
-                        passing(link, stop.since(from), &wanted_early)
-                    }
-                    _ => passing(link, time, &wanted),
-                });
+            let (path, _) = paths.path(message.conn);
+            let share = along(path, message).map(|link| match (message.start, message.stop) {
+                (Start::At(from), Some(stop)) if stop < until => {
+                    passing(link, stop.since(from), &wanted_early)
+                }
+                _ => passing(link, time, &wanted),
+            });
             let share = share.fold(1.0, f64::min);
             hops += way.lone * way.links as f64 * share;
-            taken = others;
             let news = memory::news((way.frames, way.takes), share, (time, every));
-            for link in links.iter().flat_map(|link| [*link, link.reverse()]) {
+            for link in path.iter().flat_map(|link| [*link, link.reverse()]) {
                 let seen = &mut load.seen[link.index()];
                 *seen = seen.saturating_add(news);
             }
@@ -706,7 +737,7 @@ impl Load {
     clippy::cast_sign_loss,
     reason = "estimates of bytes, and the cast saturates"
 )]
-fn sendable(run: &Assembled, message: &workload::Message, until: Time) -> u64 {
+fn sendable(run: &Assembled, message: &Message, until: Time) -> u64 {
     let Start::At(start) = message.start else {
         return message.size;
     };

@@ -11,7 +11,7 @@ use super::receiver::{Receiver, Verdict};
 use super::sender::{RING_MAX, Sender};
 use super::settings::Settings;
 use model::{
-    Class, ConnId, Count, Cx, Ecn, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet,
+    Class, ConnId, Count, Cx, Ecn, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, Rng,
     StuckFlow, Totals, Transmit,
 };
 use parts::connections::{self, Connections, Sending, told};
@@ -306,9 +306,11 @@ impl Host {
     #[inline]
     pub(super) fn owe(&mut self, now: Time, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
+        let preferred = self.settings.prefer == Some(conn.peer);
         if self.pulls.is_free(now) {
             self.pulls.pulled(now, self.settings.gap);
             conn.rx.pulls = conn.rx.pulls.wrapping_add(1);
+            conn.rx.round = Some(self.pulls.round(preferred));
             return true;
         }
         if conn.rx.owed >= OWED_MAX {
@@ -318,15 +320,15 @@ impl Host {
         conn.rx.owed += 1;
         if !conn.rx.listed {
             conn.rx.listed = true;
-            let preferred = self.settings.prefer == Some(conn.peer);
-            self.pulls.push((slot, conn.order), preferred);
+            self.pulls
+                .push((slot, conn.order), preferred, conn.rx.round);
         }
         false
     }
 
     /// Pulls whose time has come.
-    fn pull(&mut self, now: Time) {
-        while let Some((slot, order)) = self.pulls.pop(now) {
+    fn pull(&mut self, now: Time, rng: &mut Rng) {
+        while let Some((slot, order)) = self.pulls.pop(now, rng) {
             let conn = self.conns.get_mut(slot, order);
             let Some(conn) = conn.filter(|conn| conn.rx.listed) else {
                 continue;
@@ -338,9 +340,10 @@ impl Host {
             conn.rx.owed -= 1;
             conn.rx.pulls = conn.rx.pulls.wrapping_add(1);
             conn.rx.listed = conn.rx.owed > 0;
+            let preferred = self.settings.prefer == Some(conn.peer);
+            conn.rx.round = Some(self.pulls.round(preferred));
             if conn.rx.listed {
-                let preferred = self.settings.prefer == Some(conn.peer);
-                self.pulls.push((slot, order), preferred);
+                self.pulls.push((slot, order), preferred, conn.rx.round);
             }
             self.pulls.pulled_in_turn(now, self.settings.gap);
             self.say_pull(slot);
@@ -735,7 +738,7 @@ impl Endpoint for Host {
     }
 
     fn on_deadline(&mut self, cx: &mut Cx<'_>) {
-        self.pull(cx.now);
+        self.pull(cx.now, cx.rng);
         self.conns.expire(cx);
         while let Some(slot) = self.conns.rings(cx.now) {
             self.ring(cx, slot);

@@ -15,8 +15,9 @@ pub(super) struct Receiver {
     /// Pulls given, of all messages, and those that this message still has to get.
     pub(super) pulls: u32,
     pub(super) owed: u32,
-    /// It is among those that take turns.
+    /// It is among those that take turns, and the round in which it was pulled last.
     pub(super) listed: bool,
+    pub(super) round: Option<u32>,
     /// When a packet of it came last.
     pub(super) heard: Time,
     /// What the probes of its burst have said.
