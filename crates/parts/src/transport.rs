@@ -198,6 +198,11 @@ pub trait Factory: Send + Sync {
     fn window_max(&self) -> Option<u32> {
         None
     }
+    /// How long hosts know a connection at least that is not lasting, and whose message has arrived: so much of a run is in
+    /// memory. [ours]
+    fn remembers(&self) -> Span {
+        Span::ZERO
+    }
     /// Whether it goes on as if every cable of the network worked, also where switches know of one that does not.
     fn counts_on_cables(&self) -> bool {
         false
@@ -435,6 +440,7 @@ mod tests {
         assert!(factory.settle(&facts).unwrap().is_none());
         assert!(factory.control(&facts).is_empty());
         assert!(!factory.sprays() && factory.first_wait().is_none());
+        assert_eq!(factory.remembers(), Span::ZERO);
         assert!(factory.window_max().is_none() && !factory.counts_on_cables());
         assert!(
             [false, true]

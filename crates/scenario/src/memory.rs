@@ -32,7 +32,7 @@ const PER_OPEN: u64 = 900;
 const PER_SAMPLE: u64 = 210;
 /// A packet-hop of a run that is short enough to keep what it saw, for its slowest messages to be explained: noted, sorted
 /// and brought together.
-const PER_EVENT: u64 = 110;
+const PER_EVENT: u64 = 115;
 /// One of a run that began to note them and became too long.
 const PER_NOTED: u64 = 34;
 

@@ -144,6 +144,9 @@ impl Factory for Configured {
             instead: "choose ports with a shaped queue of credits".to_owned(),
         })
     }
+    fn remembers(&self) -> Span {
+        self.params.close_wait
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }
