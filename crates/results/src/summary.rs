@@ -639,12 +639,15 @@ fn slowest(run: &RunRecord, counted: &[&FlowRow]) -> Vec<Slow> {
         .iter()
         .filter_map(|flow| Some((*flow, slowdown(flow, run.end)?, fct(flow, run.end)?)))
         .collect();
-    slow.sort_by(|a, b| {
-        b.1.value
-            .total_cmp(&a.1.value)
-            .then(a.0.message.cmp(&b.0.message))
-    });
-    slow.truncate(SLOWEST_MAX);
+    let slower = |a: &(&FlowRow, Figure<f64>, _), b: &(&FlowRow, Figure<f64>, _)| {
+        let order = b.1.value.total_cmp(&a.1.value);
+        order.then(a.0.message.cmp(&b.0.message))
+    };
+    if slow.len() > SLOWEST_MAX {
+        slow.select_nth_unstable_by(SLOWEST_MAX, slower);
+        slow.truncate(SLOWEST_MAX);
+    }
+    slow.sort_unstable_by(slower);
     slow.into_iter()
         .map(|(flow, slowdown, fct_ps)| Slow {
             message: flow.message,

@@ -417,7 +417,7 @@ fn sweep(run: &RunRecord, window: (Time, Time)) -> Option<Sweep> {
         changes.extend(flow.start.map(|at| (at, i128::from(flow.size))));
         changes.extend(flow.end.map(|at| (at, -i128::from(flow.size))));
     }
-    changes.sort_unstable();
+    changes.sort_unstable_by_key(|change| change.0);
     let mut peaks: Vec<Option<(Time, i128)>> = vec![None; TIME_POINTS];
     let (mut now, mut most) = (0, (Time::ZERO, 0));
     for group in changes.chunk_by(|a, b| a.0 == b.0) {
