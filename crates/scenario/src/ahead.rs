@@ -111,6 +111,8 @@ impl Assembled {
     fn correct(&self, load: &mut Load, whole: Reached) -> Option<()> {
         let rest = if whole.over {
             Rest::default()
+        } else if self.is_mixed() {
+            return None;
         } else {
             self.rest(self.begin(HOPS / 2, None, None)?.0, whole)?
         };
@@ -118,6 +120,14 @@ impl Assembled {
         load.lasts = whole.at.since(Time::ZERO) + rest.time;
         load.open = load.open.max(whole.active_most);
         self.see(load, HOPS, None)
+    }
+
+    /// Whether some messages end at a moment and some with their last byte: what comes behind a beginning is as those that
+    /// are left, and a sum over them tells more.
+    fn is_mixed(&self) -> bool {
+        let mut timed = self.traffic.messages.iter().map(is_timed);
+        let first = timed.next();
+        timed.any(|next| Some(next) != first)
     }
 
     /// How many of the first messages have about [`PART_HOPS`] among them; none where messages do not come evenly over

@@ -88,6 +88,29 @@ fn packet_hops_of_short_messages_that_share_a_line_are_near_what_check_says() {
     }
 }
 
+/// Flows until a moment and messages until their last byte: what a beginning shows does not go on until the run's end.
+#[test]
+fn packet_hops_of_flows_that_stop_beside_messages_are_close() {
+    for (transport, from, until) in [
+        ("expresspass", "0s", "1ms"),
+        ("dctcp", "0s", "1ms"),
+        ("dctcp", "2ms", "3ms"),
+    ] {
+        let run = looked_ahead(&format!(
+            "[topology]\nkind = \"star\"\nhosts = 16\n[transport]\nkind = \"{transport}\"\n\
+             [[workload]]\nkind = \"long-flows\"\npairs = [\"1 -> 0\", \"2 -> 3\", \"4 -> 5\"]\n\
+             start = \"{from}\"\nstop = \"{until}\"\n\
+             [[workload]]\nkind = \"permutation\"\nsize = \"40MB\"\nstart = \"1ms\"\n"
+        ));
+        let record = run.run(1, "", &mut Alone).expect("it runs");
+        let ratio = run.hops() as f64 / record.hops as f64;
+        assert!(
+            (1.0 / 1.5..=1.5).contains(&ratio),
+            "{transport}, {from}: {ratio:.2}"
+        );
+    }
+}
+
 /// 128 hosts with so many messages, most of them of a frame.
 fn crowd(transport: &str, messages: u32) -> String {
     format!(
