@@ -53,3 +53,45 @@ fn of_messages_with_as_much_to_go_the_older_is_first_and_nobody_waits_for_all_ot
         assert!(most < 1.2 * least, "{kind}, {asked}: {means:?}");
     }
 }
+
+/// Questions and answers of a connection are accepted by hosts at both of its ends: its samples say what they have together.
+#[test]
+fn a_connection_has_one_sample_of_each_moment() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\n\
+         [workload]\nkind = \"incast-rr\"\nsenders = 4\nrounds = 20\nsize = \"30KB\"\n\
+         [transport]\nkind = \"dctcp\"\n[output]\nevery = \"10us\"\nflows = true\n";
+    let record = load_text("lasting.toml", text, &[])
+        .and_then(Scenario::assemble)
+        .and_then(|run| run.run(1, "", &mut Alone))
+        .unwrap_or_else(|errors| panic!("{errors}"));
+    let mut last = std::collections::BTreeMap::new();
+    for row in &record.flow_series {
+        let before = last.insert(row.conn, (row.at, row.received));
+        let grows = before.is_none_or(|(at, received)| at < row.at && received <= row.received);
+        assert!(grows, "{row:?} after {before:?}");
+    }
+    let answers = 20 * 30_000;
+    for (conn, (_, received)) in last {
+        assert!(received > answers, "{conn}: {received} B");
+    }
+}
+
+/// A request of the receiver for one message comes late, behind credits of a link that were lost, and seems to be about the next
+/// one, of which the receiver has not heard: that is no reason to give the connection up.
+#[test]
+fn a_late_word_about_one_message_ends_no_connection_at_the_next() {
+    let text = "[topology]\nkind = \"fat-tree\"\nhost_rate = \"25Gbps\"\nhost_delay = \"4us\"\nk = 4\nhosts_per_edge = 2\n\
+         [[workload]]\nkind = \"long-flows\"\npairs = [\"0 -> 9\", \"9 -> 0\"]\njitter = \"30us\"\nstop = \"704us\"\n\
+         [[workload]]\nkind = \"incast-rr\"\nsenders = 5\nsize = \"1460B\"\nrounds = 5\npick = \"in-order\"\nwork = \"0s\"\n\
+         [[workload]]\nkind = \"shuffle\"\ntasks = 1\nsize = \"5KB\"\n[transport]\nkind = \"dcpim\"\n\
+         [run]\nseed = 905682\nuntil = \"20s\"\nencap = \"udp\"\n[switch]\nflow_control = \"cbfc\"\nbuffer = \"384.5KB\"\n\
+         shared_buffer = \"64MB\"\nshared_alpha = 1.0\nbalance = \"packet\"\n\
+         [[faults]]\nkind = \"duplicate\"\nlink = \"h2 -> *\"\nfrom = \"296us\"\nuntil = \"796us\"\nchance = 0.1\n\
+         [[faults]]\nkind = \"loss\"\nlink = \"agg1 <-> *\"\nfrom = \"105us\"\nuntil = \"30105us\"\nchance = 0.3\n\
+         [output]\nevery = \"0s\"\n[switch.cbfc]\nlanes = 2\nupdate = \"8KB\"\nresend = \"200us\"\ncounter_bits = 12\nblock = 1000\n";
+    let record = load_text("late.toml", text, &[])
+        .and_then(Scenario::assemble)
+        .and_then(|run| run.run(1, "", &mut Alone))
+        .unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(record.status, Status::Complete, "{:?}", record.stuck);
+}

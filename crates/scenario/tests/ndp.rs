@@ -1,7 +1,8 @@
-//! NDP where messages are shorter than the first window, and where a way is dead.
+//! NDP: short messages, dead ways, equal senders, timers.
 
 use results::{RunRecord, Status};
 use scenario::{Alone, Scenario, load_text};
+use units::Time;
 
 fn run(text: &str, seed: u32) -> RunRecord {
     load_text("ndp.toml", text, &[format!("run.seed={seed}")])
@@ -91,5 +92,47 @@ fn equal_messages_get_as_much_each() {
             least * 20 > mean * 19,
             "{topology}, {senders}, {coin}: {least} of {mean}"
         );
+    }
+}
+
+/// Frames of it came back while others sent as well: it has the line for itself afterwards, and not one frame for each round trip.
+#[test]
+fn who_lived_through_an_incast_has_the_line_again() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 61\n\
+         [[workload]]\nkind = \"long-flows\"\npairs = [\"31 -> 0\"]\nstop = \"3ms\"\n\
+         [[workload]]\nkind = \"incast\"\nsenders = 59\nreceiver = 0\nsize = \"100KB\"\n\
+         [transport]\nkind = \"ndp\"\n[run]\nuntil = \"3ms\"\n";
+    let record = run(text, 1);
+    let received = record.flows[0].received;
+    // The others take 0.5 ms of the 3.
+    assert!(received > 27_000_000, "{received} B");
+}
+
+/// The second frame left before the first was repeated, and does not wait twice as long for it.
+#[test]
+fn a_repetition_keeps_no_frame_waiting_that_left_before_it() {
+    for transport in ["ndp", "ndp+aeolus", "ndp+gaps"] {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 3\n[workload]\nkind = \"incast\"\nsenders = 1\nsize = \"2MB\"\n\
+             [transport]\nkind = \"{transport}\"\n[[faults]]\nkind = \"loss\"\nlink = \"tor0 -> *\"\nclass = \"scheduled\"\n\
+             chance = 1\nmost = 2\nfrom = \"20us\"\n"
+        );
+        let record = run(&text, 1);
+        let end = record.flows[0].end.expect("it ends");
+        assert!(end < Time(1_100_000_000), "{transport}: {end}");
+    }
+}
+
+/// Eight frames of a port take a millisecond at 100 Mb/s, and its heads two more.
+#[test]
+fn no_timer_runs_out_where_full_ports_hold_what_is_missed() {
+    for (hosts, rate) in [(17, "100Mbps"), (3, "100Mbps"), (17, "1Gbps")] {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = {hosts}\nhost_rate = \"{rate}\"\n\
+             [workload]\nkind = \"incast\"\nsenders = {}\nsize = \"200KB\"\n[transport]\nkind = \"ndp\"\n",
+            hosts - 1
+        );
+        let record = run(&text, 1);
+        assert_eq!(record.totals.timeouts, 0, "{hosts} hosts, {rate}");
     }
 }

@@ -574,7 +574,7 @@ impl Shared<'_, '_, '_> {
                     flows.extend(all.map(|(&conn, &received)| FlowSample { at, conn, received }));
                 }
             }
-            flows.sort_unstable_by_key(|sample| sample.conn);
+            FlowSample::add_up(&mut flows);
         }
         observer.flows(&flows);
     }

@@ -301,8 +301,20 @@ pub struct FlowSample {
     pub at: Time,
     /// The connection.
     pub conn: u32,
-    /// Bytes accepted by the receiver since the run began.
+    /// Bytes accepted by its receivers since the run began.
     pub received: u64,
+}
+
+impl FlowSample {
+    /// Makes one of those of both ends of a connection, and brings all of a moment in the order of connections.
+    pub(crate) fn add_up(all: &mut Vec<Self>) {
+        all.sort_unstable_by_key(|sample| sample.conn);
+        all.dedup_by(|next, sum| {
+            let same = next.conn == sum.conn;
+            sum.received += if same { next.received } else { 0 };
+            same
+        });
+    }
 }
 
 /// A message that ended, as it is streamed out.

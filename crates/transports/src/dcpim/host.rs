@@ -220,8 +220,10 @@ impl Host {
         };
         let rx = &mut self.conns[slot].rx;
         let again = rx.message.is_announced();
-        if rts.known && !again && rts.ordinal == told(rx.message.arriving.complete()) {
-            // It was forgotten here meanwhile, and what came late has opened it again.
+        let first = rts.ordinal == 0 && rx.message.arriving.complete() == 0;
+        if rts.known && !again && first {
+            // It was forgotten here meanwhile, and what came late has opened it again. A later message may only seem known: what
+            // was said of the one before it came late.
             self.say_gone(cx, id, false);
             return self.give_up(cx, slot);
         }

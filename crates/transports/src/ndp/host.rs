@@ -463,10 +463,10 @@ impl Host {
         // All four have the same fields.
         let Pull { upto, pull, .. } = Pull::read(packet);
         let (now, settings, tx) = (cx.now, &self.settings, &mut self.conns[slot].tx);
-        let mut looks = false;
+        let (mut looks, mut arrived) = (false, false);
         match kind {
             Kind::Ack => {
-                tx.on_ack(now, upto, Ack::read(packet).copy, settings);
+                arrived = tx.on_ack(now, upto, Ack::read(packet).copy, settings);
                 if settings.bursts {
                     tx.on_burst_word(now, upto, false, settings);
                     looks = tx.looks(now);
@@ -481,7 +481,7 @@ impl Host {
                 tx.on_presence(now);
             }
         }
-        let useful = tx.on_pulls(now, pull, settings);
+        let useful = tx.on_pulls(now, pull, arrived, settings);
         self.totals.credits_wasted += u64::from(credit && !useful);
         if looks {
             self.conns.arm_earlier(slot, now);

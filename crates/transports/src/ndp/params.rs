@@ -74,8 +74,9 @@ parts::params! {
         prefer: Option<u32> = None, Or("none", "the number of a host", Count(0, HOST_MAX)),
             "[ndp s3.2]: turns, or strict priority";
         /// a packet of which nothing was heard for so long is sent again; four times as long without a pull is
-        /// asked about; both at least three idle round trips
-        rto: Span = Span::ms(1), Time(SPAN_MIN, SPAN_MAX), "[ndp s3.2]: 1 ms";
+        /// asked about; both at least three idle round trips; each repetition in vain doubles it. "auto" is 1 ms, or what an idle
+        /// round trip and two full ports of the host's rate take, where that is longer
+        rto: Option<Span> = None, Or("auto", "a time", Time(SPAN_MIN, SPAN_MAX)), "[ndp s3.2]: 1 ms; ours: full ports";
         /// time without progress after which an end gives up
         timeout: Span = Span::ms(10_000), Time(SPAN_MIN, SPAN_MAX), "ours";
         /// how long a receiver remembers a message that is done, to know late copies of it

@@ -5,13 +5,33 @@ use super::params::{Params, Ports, Spray};
 use model::intent::{Limit, Over, PortSpec, QueueSpec, Share, Takes};
 use model::{Class, Encap};
 use parts::{Fabric, Refusal};
-use units::Bytes;
+use units::{Bytes, Rate, Span};
 
 /// Preamble, delimiter and gap, which trimming does not count and a line carries. [IEEE 802.3]
 const BETWEEN_FRAMES: u16 = 20;
 /// Every class of data, as bits.
 const DATA: u8 =
     1 << Class::Scheduled as u8 | 1 << Class::Unscheduled as u8 | 1 << Class::Plain as u8;
+
+/// Bytes of a trimmed frame, and how many of them a header queue keeps.
+fn heads(params: &Params, encap: Encap) -> (u16, u16) {
+    let to = (params.trim + BETWEEN_FRAMES).max(encap.wire(0));
+    let room =
+        u32::from(params.queue) * u32::from(encap.wire_max()) * u32::from(params.header_room);
+    (to, u16::try_from(room / u32::from(to)).unwrap_or(u16::MAX))
+}
+
+/// How long a full port of a host's line takes for what it holds, and for a frame of data after each `turns` heads; nothing for
+/// ports that do not trim.
+pub(super) fn longest_wait(params: &Params, encap: Encap, rate: Rate) -> Span {
+    if params.bursts() || params.ports == Ports::DropTail {
+        return Span::ZERO;
+    }
+    let (to, heads) = heads(params, encap);
+    let of = |count: u16, bytes: u16| rate.serialize(Bytes(u64::from(count) * u64::from(bytes)));
+    let frames = params.queue.saturating_add(heads / params.turns.max(1));
+    of(heads, to) + of(frames, encap.wire_max())
+}
 
 /// The port of NDP: data, and after ten to one of what overtakes it.
 pub(super) fn fabric(params: &Params, encap: Encap) -> Fabric {
@@ -31,7 +51,7 @@ pub(super) fn fabric(params: &Params, encap: Encap) -> Fabric {
         };
     }
     // What is left must hold the headers.
-    let to = (params.trim + BETWEEN_FRAMES).max(encap.wire(0));
+    let (to, heads) = heads(params, encap);
     let data = QueueSpec {
         takes: Takes {
             classes: DATA,
@@ -46,10 +66,8 @@ pub(super) fn fabric(params: &Params, encap: Encap) -> Fabric {
         },
         ..QueueSpec::DATA
     };
-    let room =
-        u32::from(params.queue) * u32::from(encap.wire_max()) * u32::from(params.header_room);
     let headers = QueueSpec {
-        limit: Limit::Packets(u16::try_from(room / u32::from(to)).unwrap_or(u16::MAX)),
+        limit: Limit::Packets(heads),
         group: 1,
         ..QueueSpec::DATA
     };

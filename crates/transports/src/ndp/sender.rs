@@ -53,6 +53,8 @@ pub(super) struct Sender {
     jump: (u32, u32),
     /// Words about frames that will bring a pull each.
     expected: u32,
+    /// Frames that came back and did not leave at once: so much less is on the way, for no pull comes of them.
+    held_back: u32,
     /// The last words of the receiver, 1 for what has arrived, and how many there are.
     history: u16,
     words: u8,
@@ -69,8 +71,9 @@ pub(super) struct Sender {
     look_at: Time,
     /// From when on a pull is missed.
     waits_from: Time,
-    /// Looks that found losses since something was heard, and questions about this message.
+    /// Repetitions in vain since something was heard, when the last of them began, and questions about this message.
     tries: u8,
+    tried_at: Time,
     asked: u8,
     /// It is among the messages that take turns on the line.
     pub(super) queued: bool,
@@ -131,7 +134,7 @@ impl Sender {
         // What a short message leaves of its window would send again what is trimmed, before it is pulled.
         let window = u64::from(settings.window).min(self.frames);
         self.unasked = u32::try_from(window).unwrap_or(settings.window);
-        (self.may, self.expected) = (0, 0);
+        (self.may, self.expected, self.held_back) = (0, 0, 0);
         (self.tries, self.asked, self.history, self.words) = (0, 0, 0, 0);
         (self.progress, self.waits_from, self.look_at) = (now, now, Time::NEVER);
         if settings.bursts && self.frames > 0 {
@@ -305,7 +308,7 @@ impl Sender {
         }
         let alone = self.in_flight == 0;
         if alone {
-            self.look_at = now.after(self.wait(settings));
+            self.look_at = now.after(self.wait(now, settings));
         }
         self.in_flight += 1;
         alone
@@ -517,17 +520,26 @@ impl Sender {
         // Nobody will pull; or others arrive, so that it was a bad way and no incast.
         let alone = self.in_flight == 0 && self.expected == 0 && self.unasked + self.may == 0;
         let bad_way = words > 0 && recent.count_ones() * 4 >= words;
-        self.unasked += u32::from(alone || bad_way);
-        Some(alone || bad_way)
+        let again = alone || bad_way;
+        self.unasked += u32::from(again);
+        self.held_back += u32::from(!again);
+        Some(again)
     }
 
-    /// A word that tells how many pulls there were so far; whether a new one finds something to send.
+    /// A word that tells how many pulls there were so far, perhaps of a frame that has `arrived`; whether a new one finds
+    /// something to send.
     #[inline]
     #[allow(
         clippy::cast_possible_truncation,
         reason = "the part that is told of a number"
     )]
-    pub(super) fn on_pulls(&mut self, now: Time, pulls: u16, settings: &Settings) -> bool {
+    pub(super) fn on_pulls(
+        &mut self,
+        now: Time,
+        pulls: u16,
+        arrived: bool,
+        settings: &Settings,
+    ) -> bool {
         let ahead = pulls.wrapping_sub(self.pulled as u16);
         if ahead == 0 || ahead >= 1 << 15 {
             return false;
@@ -542,7 +554,14 @@ impl Sender {
         // DEVIATES(ndp): a pull that finds nothing to send is kept for the next frame that is cut.
         // DEVIATES(aeolus): so is one that finds nothing lost and nothing unsent, while a burst is on its way.
         // An honest receiver pulls no more than has come to it, and that is no more than a window.
-        self.may = (self.may + u32::from(ahead)).min(settings.window);
+        let mut may = self.may + u32::from(ahead);
+        if arrived && self.held_back > 0 {
+            // DEVIATES(ndp): who came back is pulled no more, for as long as the message takes. The pull did not wait: nobody
+            // else is pulled, and the line of the receiver has time.
+            self.held_back -= 1;
+            may += 1;
+        }
+        self.may = may.min(settings.window);
         self.waits_from = now;
         if !self.has_arrived() {
             self.progress = now;
@@ -593,58 +612,64 @@ impl Sender {
         Silence::Ask
     }
 
-    /// How long nothing may be heard of a frame.
-    fn wait(&self, settings: &Settings) -> Span {
+    /// How long nothing may be heard of a frame that left at `sent_at`: what left before the last repetition waits no longer for it.
+    fn wait(&self, sent_at: Time, settings: &Settings) -> Span {
+        let before = u8::from(sent_at < self.tried_at);
+        let tries = self.tries.saturating_sub(before);
         if settings.bursts {
             // DEVIATES(ndp): `rto` is a constant, as its ports hold eight frames. Here it is what answers take at least.
             let takes = self.takes.bound().unwrap_or_default().max(self.took);
-            settings.rto_behind_queues(takes, self.tries)
+            settings.rto_behind_queues(takes, tries)
         } else {
-            settings.rto(self.tries)
+            settings.rto(tries)
         }
     }
 
     /// Looks for frames of which too long nothing was heard.
     fn look(&mut self, now: Time, settings: &Settings) -> Silence {
-        let wait = self.wait(settings);
         if self.bursting {
             // The line takes its time; probes follow.
-            self.look_at = now.after(wait);
+            self.look_at = now.after(self.wait(now, settings));
             return Silence::Wait;
         }
-        let (mut lost, mut oldest, mut asks, mut suspects) = (0, Time::NEVER, false, 0_u32);
+        let (mut lost, mut newest, mut asks, mut suspects) = (0, Time::ZERO, false, 0_u32);
+        self.look_at = Time::NEVER;
         for at in 0..self.ring.len() {
             let Frame { sent_at, fate, .. } = self.ring[at];
             if fate != Fate::Sent {
                 continue;
             }
-            if sent_at.after(wait) > now.after(settings.soon) {
-                oldest = oldest.min(sent_at);
-            } else if self.is_probed(at, settings) {
+            let due = sent_at.after(self.wait(sent_at, settings));
+            if due > now.after(settings.soon) {
+                self.look_at = self.look_at.min(due);
+                continue;
+            }
+            if self.is_probed(at, settings) {
                 // Its probe, or the answer, is what is missing. It leaves no second time unless it is known lost.
                 self.ring[at].behind = self.ring[at].behind(now);
                 self.ring[at].sent_at = now;
-                (oldest, asks) = (oldest.min(now), true);
+                self.look_at = self.look_at.min(now.after(self.wait(now, settings)));
+                asks = true;
             } else if settings.bursts && sent_at >= self.newest {
                 suspects += 1;
+                continue;
             } else if self.repeat(at, settings, true) {
                 lost += 1;
             }
+            newest = newest.max(sent_at);
         }
-        self.look_at = if oldest == Time::NEVER {
-            oldest
-        } else {
-            oldest.after(wait)
-        };
         if suspects > 0 {
-            lost += self.try_one(now, wait, settings);
+            lost += self.try_one(now, &mut newest, settings);
         }
         if lost == 0 && !asks {
             return Silence::Wait;
         }
         // What was to come back for each of them, a pull, does not.
         self.unasked += lost;
-        self.tries = (self.tries + 1).min(TRIES_MAX);
+        if newest >= self.tried_at {
+            self.tries = (self.tries + 1).min(TRIES_MAX);
+            self.tried_at = now;
+        }
         if let Some(early) = self.early.as_mut().filter(|_| asks) {
             early.ask();
         }
@@ -654,22 +679,25 @@ impl Sender {
     /// Nothing that left as late as some frames, or later, has arrived: all may wait in one queue. The oldest leaves again,
     /// and says more of the others. Behind the last frame of the message there is nothing else to say it: they leave
     /// when pulled. How many leave at once.
-    fn try_one(&mut self, now: Time, wait: Span, settings: &Settings) -> u32 {
+    fn try_one(&mut self, now: Time, newest: &mut Time, settings: &Settings) -> u32 {
         let is_over = self.next() == self.frames;
         let mut tried = 0;
         for at in 0..self.ring.len() {
             let Frame { sent_at, fate, .. } = self.ring[at];
             let is_suspect = fate == Fate::Sent && sent_at >= self.newest;
-            let is_late = sent_at.after(wait) <= now.after(settings.soon);
+            let due = sent_at.after(self.wait(sent_at, settings));
+            let is_late = due <= now.after(settings.soon);
             if !is_suspect || !is_late || self.is_probed(at, settings) {
                 continue;
             }
             if tried == 0 || is_over {
                 self.repeat(at, settings, true);
+                *newest = (*newest).max(sent_at);
                 tried += 1;
             }
         }
-        self.look_at = self.look_at.min(now.after(wait.times(2)));
+        let again = now.after(self.wait(now, settings).times(2));
+        self.look_at = self.look_at.min(again);
         tried.min(1)
     }
 

@@ -118,7 +118,7 @@ fn moment(ladder: &str, from: f64, what: &str) -> f64 {
 #[test]
 fn a_lost_last_pull_is_asked_about() {
     let mut sent = 0;
-    let found = ladder("window = 1", 3, |pair| {
+    let found = ladder("window = 1\nrto = \"1ms\"", 3, |pair| {
         pair.message(Time::ZERO, A, B, 8_000);
         pair.message(Time::ZERO, HostId(2), B, 8_000);
         // One is pulled by the answer, the other by a pull of its own, which is lost.

@@ -261,8 +261,10 @@ impl Host {
         let slot = self.place(cx, id, about, request.known)?;
         let rx = &mut self.conns[slot].rx;
         let again = rx.is_announced();
-        if request.known && !again && request.ordinal == told(rx.arriving.complete()) {
-            // It was forgotten here meanwhile, and what came late has opened it again.
+        let first = request.ordinal == 0 && rx.arriving.complete() == 0;
+        if request.known && !again && first {
+            // It was forgotten here meanwhile, and what came late has opened it again. A later message may only seem known: what
+            // was said of the one before it came late.
             self.say_gone(cx, id, false);
             self.give_up(cx, slot);
             return None;
