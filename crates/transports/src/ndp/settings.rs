@@ -78,7 +78,8 @@ impl Settings {
         let bursts = params.bursts();
         // DEVIATES(ndp): 1 ms is more than its ports hold at 10 Gb/s and more; slower ones hold more.
         let in_full_ports = longest_wait(params, encap, config.rate).times(2);
-        let auto_rto = RTO.max(config.base_rtt + in_full_ports);
+        let most = Span(params.timeout.0 / ASKED_IN_TIMEOUT);
+        let auto_rto = (config.base_rtt + in_full_ports).min(most).max(RTO);
         Self {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
