@@ -126,37 +126,46 @@ impl PortSeries {
 
     /// Forgets all moments but some.
     pub fn retain(&mut self, keeps: impl Fn(Time) -> bool) {
-        let mut kept = Self {
-            links: self.links.clone(),
-            last: self.links.clone(),
-            ..Self::default()
-        };
+        let numbers: Vec<u32> = self.links().collect();
+        self.last.clone_from(&self.links);
         // What each link showed last, and the places of those that said something since the last moment that stays.
         let (mut now, mut said) = (self.links.clone(), Vec::new());
-        let mut news = self.news.as_slice();
-        for &at in &self.moments {
-            for (place, now) in now.iter_mut().enumerate() {
-                if let [row, others @ ..] = news
-                    && (row.at, row.link) == (at, now.link)
-                {
-                    *now = *row;
-                    said.push(place);
-                    news = others;
+        // Of what was said since then no more stays than that, so it is written where that stood.
+        let (mut read, mut written) = (0, 0);
+        let Self {
+            moments,
+            news,
+            last,
+            ..
+        } = self;
+        moments.retain(|&at| {
+            let mut place = 0;
+            while let Some(row) = news.get(read).filter(|row| row.at == at) {
+                while numbers[place] < row.link {
+                    place += 1;
+                }
+                now[place] = *row;
+                said.push(place);
+                read += 1;
+            }
+            if !keeps(at) {
+                return false;
+            }
+            said.sort_unstable();
+            said.dedup();
+            for place in said.drain(..) {
+                if !now[place].says_what(&last[place]) {
+                    last[place] = PortSeriesRow { at, ..now[place] };
+                    news[written] = last[place];
+                    written += 1;
                 }
             }
-            if keeps(at) {
-                kept.moments.push(at);
-                said.sort_unstable();
-                said.dedup();
-                for place in said.drain(..) {
-                    kept.note(place, at, &now[place]);
-                }
-            }
+            true
+        });
+        news.truncate(written);
+        if self.moments.is_empty() {
+            self.clear();
         }
-        if kept.moments.is_empty() {
-            kept.clear();
-        }
-        *self = kept;
     }
 
     /// What was seen link by link, in the order of the links.

@@ -223,7 +223,11 @@ impl<R: 'static> Table<R> {
         let mut line = Line::default();
         for row in rows {
             for column in &self.0 {
-                line.cell(column.get(row, &look));
+                match &column.get {
+                    Get::Number(get) => line.number(get(row)),
+                    Get::OfClass(get, class) => line.number(get(row)[*class]),
+                    Get::Any(get) => line.cell(get(row, &look)),
+                }
             }
             line.end(out)?;
         }
@@ -674,34 +678,40 @@ impl Line {
             Cell::Ratio(ratio) => write!(self.0, "{ratio}").expect("memory takes every text"),
             Cell::Text(text) => self.text(text),
             Cell::Numbered(word, number) => {
-                write!(self.0, "{word}{number}").expect("memory takes every text");
+                self.0.extend_from_slice(word.as_bytes());
+                return self.number(number);
             }
         }
         self.0.push(b',');
     }
 
     /// A number and its comma.
+    #[inline]
     fn number(&mut self, number: u64) {
         let pair = |number: u64| PAIRS[usize::try_from(number % 100).expect("two digits")];
         if number < 10 {
             self.0.extend_from_slice(&[pair(number)[1], b',']); // most of what ports count is none
             return;
         }
-        let (mut digits, mut left, mut at) = ([b','; 21], number, 20);
+        // A copy of as many bytes as the longest needs is two stores, and one of just these a call.
+        let length = 1 + number.ilog10() as usize;
+        let (mut digits, mut left, mut at) = ([b','; 24], number, length);
         while left >= 10 {
             at -= 2;
             [digits[at], digits[at + 1]] = pair(left);
             left /= 100;
         }
-        if left > 0 {
-            at -= 1;
-            digits[at] = pair(left)[1];
+        if at > 0 {
+            digits[0] = pair(left)[1];
         }
-        self.0.extend_from_slice(&digits[at..]);
+        let end = self.0.len() + length + 1;
+        self.0.extend_from_slice(&digits);
+        self.0.truncate(end);
     }
 
     fn text(&mut self, text: &str) {
-        if text.contains([',', '"', '\n', '\r']) {
+        let is_odd = |byte| matches!(byte, b',' | b'"' | b'\n' | b'\r');
+        if text.bytes().any(is_odd) {
             // [RFC 4180]
             self.0.push(b'"');
             self.0
