@@ -4,6 +4,8 @@
 //! Moving an alarm later costs nothing: the entry stays, comes up early, and is put back. Only an
 //! alarm that moves earlier pushes a second entry, and the first is ignored when it comes up.
 //!
+//! An entry that is [`near`](SPAN) is a number of 64 bits, which takes half the steps of one with a moment and an owner.
+//!
 //! ```
 //! # use parts::timers::{Alarm, Timers};
 //! # use units::Time;
@@ -52,32 +54,40 @@ impl Alarm {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: Time,
-    owner: u32,
-}
-
-impl Entry {
-    /// What entries are ordered by, as one number: compared without a branch.
-    #[inline]
-    fn key(self) -> u128 {
-        (u128::from(self.at.0) << 64) + u128::from(self.owner)
-    }
-}
+/// Bits of a near entry that name its owner; the others are picoseconds. [ours]
+const OWNER_BITS: u32 = 26;
+const OWNER: u64 = (1 << OWNER_BITS) - 1;
+/// How long near entries lie apart at most: 275 ms. [ours]
+const SPAN: u64 = 1 << (u64::BITS - OWNER_BITS);
 
 /// The alarms of a host, by (time, owner).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Timers {
-    /// A binary heap, the smallest entry first.
-    heap: Vec<Entry>,
+    /// When the first entry comes up.
+    next: Time,
+    /// Entries of the [`SPAN`] from `base` on, as a binary heap, the smallest first: a moment after `base`, and an owner.
+    near: Vec<u64>,
+    base: Time,
+    /// All others, likewise: a moment and an owner.
+    far: Vec<u128>,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            next: Time::NEVER,
+            near: Vec::new(),
+            base: Time::ZERO,
+            far: Vec::new(),
+        }
+    }
 }
 
 impl Timers {
     /// When something may be due: never too late, sometimes too early.
     #[inline]
     pub fn next(&self) -> Time {
-        self.heap.first().map_or(Time::NEVER, |entry| entry.at)
+        self.next
     }
 
     /// Sets the alarm of `owner`.
@@ -86,7 +96,8 @@ impl Timers {
         alarm.due = due;
         if due < alarm.queued {
             alarm.queued = due;
-            self.push(Entry { at: due, owner });
+            self.push(due, owner);
+            self.next = self.next.min(due);
         }
     }
 
@@ -94,10 +105,7 @@ impl Timers {
     /// where the owner does not exist any more.
     #[inline]
     pub fn due(&self, now: Time) -> Option<u32> {
-        self.heap
-            .first()
-            .filter(|entry| entry.at <= now)
-            .map(|entry| entry.owner)
+        (self.next <= now).then(|| self.first_owner())
     }
 
     /// Whether the alarm of the first entry's owner is really due. Where it is not, the entry is
@@ -131,65 +139,168 @@ impl Timers {
 
     /// Entries in the heap, those that no longer count included.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.near.len() + self.far.len()
     }
 
     /// Whether the heap has no entry.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
+    }
+
+    /// The near entry of `owner` at `at`, if it can be one.
+    #[inline]
+    fn near(&self, at: Time, owner: u32) -> Option<u64> {
+        let after = at.0.wrapping_sub(self.base.0);
+        let fits = after < SPAN && owner >> OWNER_BITS == 0;
+        fits.then(|| after << OWNER_BITS | u64::from(owner))
+    }
+
+    /// The moment and the owner of a near entry.
+    #[inline]
+    fn read(&self, near: u64) -> (Time, u32) {
+        let owner = u32::try_from(near & OWNER).expect("fewer bits");
+        (Time(self.base.0 + (near >> OWNER_BITS)), owner)
+    }
+
+    /// Whether the first entry is a near one.
+    #[inline]
+    fn near_first(&self) -> bool {
+        let Some(&near) = self.near.first() else {
+            return false;
+        };
+        self.far.first().is_none_or(|&far| {
+            let (at, owner) = self.read(near);
+            wide(at, owner) < far
+        })
     }
 
     #[inline]
-    fn replace_first(&mut self, at: Time) {
-        if at == Time::NEVER {
-            self.heap.swap_remove(0);
+    fn first_owner(&self) -> u32 {
+        if self.near_first() {
+            self.read(self.near[0]).1
         } else {
-            self.heap[0].at = at;
+            owner_of(self.far[0])
         }
-        self.sink();
+    }
+
+    /// Moves the first entry to `at`.
+    #[inline]
+    fn replace_first(&mut self, at: Time) {
+        let after = at.0.wrapping_sub(self.base.0);
+        if after < SPAN && self.near_first() {
+            let owner = self.near[0] & OWNER;
+            self.near[0] = after << OWNER_BITS | owner;
+            sink(&mut self.near);
+            self.next = self.read(self.near[0]).0;
+            if let Some(&far) = self.far.first() {
+                self.next = self.next.min(moment_of(far));
+            }
+        } else {
+            self.move_first(at);
+        }
+    }
+
+    /// The same where the entry is far now, or then, or never.
+    #[cold]
+    fn move_first(&mut self, at: Time) {
+        let owner = self.first_owner();
+        if self.near_first() {
+            self.near.swap_remove(0);
+            sink(&mut self.near);
+        } else {
+            self.far.swap_remove(0);
+            sink(&mut self.far);
+        }
+        if at != Time::NEVER {
+            self.push(at, owner);
+        }
+        let near = (self.near.first()).map_or(Time::NEVER, |&near| self.read(near).0);
+        let far = (self.far.first()).map_or(Time::NEVER, |&far| moment_of(far));
+        self.next = near.min(far);
     }
 
     #[cold]
-    fn push(&mut self, entry: Entry) {
-        let mut child = self.heap.len();
-        self.heap.push(entry);
-        while child > 0 {
-            let parent = (child - 1) / 2;
-            if self.heap[parent].key() <= self.heap[child].key() {
-                break;
-            }
-            self.heap.swap(parent, child);
-            child = parent;
+    fn push(&mut self, at: Time, owner: u32) {
+        if self.near(at, owner).is_none() {
+            self.move_base(at);
+        }
+        match self.near(at, owner) {
+            Some(entry) => rise(&mut self.near, entry),
+            None => rise(&mut self.far, wide(at, owner)),
         }
     }
 
-    /// Puts the first entry where it belongs, and looks no deeper: below lie the timers that only end a silence, which
-    /// are many and far ahead.
-    #[inline]
-    fn sink(&mut self) {
-        let heap = self.heap.as_mut_slice();
-        let Some(&moving) = heap.first() else {
+    /// Moves the base forward to the first near entry, where that is long after it.
+    fn move_base(&mut self, at: Time) {
+        let Some(&first) = self.near.first() else {
+            self.base = Time(at.0.saturating_sub(SPAN / 2));
             return;
         };
-        let (last, key) = (heap.len() - 1, moving.key());
-        let (mut hole, mut child) = (0, 1);
-        while child < last {
-            let (left, right) = (heap[child], heap[child + 1]);
-            let right_first = right.key() < left.key();
-            let first = if right_first { right } else { left };
-            if key <= first.key() {
-                break;
+        let after = first >> OWNER_BITS;
+        if after > SPAN / 2 {
+            self.base = Time(self.base.0 + after);
+            for entry in &mut self.near {
+                *entry -= after << OWNER_BITS;
             }
-            heap[hole] = first;
-            hole = child + usize::from(right_first);
-            child = 2 * hole + 1;
         }
-        if child == last && heap[child].key() < key {
-            heap[hole] = heap[child];
-            hole = child;
-        }
-        heap[hole] = moving;
     }
+}
+
+/// A far entry.
+#[inline]
+fn wide(at: Time, owner: u32) -> u128 {
+    u128::from(at.0) << 64 | u128::from(owner)
+}
+
+#[inline]
+fn moment_of(far: u128) -> Time {
+    Time(u64::try_from(far >> 64).expect("the upper half"))
+}
+
+#[inline]
+fn owner_of(far: u128) -> u32 {
+    u32::try_from(far & u128::from(u32::MAX)).expect("the lower half")
+}
+
+/// Adds an entry to a heap.
+fn rise<T: Copy + Ord>(heap: &mut Vec<T>, entry: T) {
+    let mut child = heap.len();
+    heap.push(entry);
+    while child > 0 {
+        let parent = (child - 1) / 2;
+        if heap[parent] <= entry {
+            break;
+        }
+        heap.swap(parent, child);
+        child = parent;
+    }
+}
+
+/// Puts the first entry where it belongs, and looks no deeper: below lie the timers that only end a silence, which
+/// are many and far ahead.
+#[inline]
+fn sink<T: Copy + Ord>(heap: &mut [T]) {
+    let Some(&moving) = heap.first() else {
+        return;
+    };
+    let last = heap.len() - 1;
+    let (mut hole, mut child) = (0, 1);
+    while child < last {
+        let (left, right) = (heap[child], heap[child + 1]);
+        child += usize::from(right < left);
+        let first = left.min(right);
+        if moving <= first {
+            break;
+        }
+        heap[hole] = first;
+        hole = child;
+        child = 2 * hole + 1;
+    }
+    if child == last && heap[child] < moving {
+        heap[hole] = heap[child];
+        hole = child;
+    }
+    heap[hole] = moving;
 }
 
 #[cfg(test)]
@@ -208,6 +319,14 @@ mod tests {
 
     #[test]
     fn every_alarm_rings_once_it_is_due_however_it_was_moved() {
+        // Entries are near, near and far, and far but for a few.
+        for unit in [1, SPAN / 80, SPAN / 3] {
+            alarms_ring_once(unit, 0);
+        }
+        alarms_ring_once(1, (1 << OWNER_BITS) - 25); // half of these have too long a number
+    }
+
+    fn alarms_ring_once(unit: u64, first: u32) {
         let mut rng = Rng::stream(1, stream::TEST, 1);
         let (mut timers, mut alarms) = (Timers::default(), [Alarm::OFF; 50]);
         let mut now = Time::ZERO;
@@ -218,24 +337,31 @@ mod tests {
                 let due = if never {
                     Time::NEVER
                 } else {
-                    Time(now.0 + rng.below(100))
+                    Time(now.0 + rng.below(100) * unit)
                 };
-                timers.set(&mut alarms[owner as usize], owner, due);
+                timers.set(&mut alarms[owner as usize], first + owner, due);
             }
-            now = Time(now.0 + rng.below(20));
+            now = Time(now.0 + rng.below(20) * unit);
             let due = |owner: &u32| alarms[*owner as usize].due() <= now;
             let expected: Vec<_> = (0u32..50).filter(due).collect();
             let mut rung = Vec::new();
             while let Some(owner) = timers.due(now) {
-                let alarm = &mut alarms[owner as usize];
+                let alarm = &mut alarms[(owner - first) as usize];
                 if timers.admit(alarm, now) {
-                    rung.push(owner);
+                    rung.push(owner - first);
                     let again = rng.below(2) == 0;
-                    timers.rung(alarm, if again { Time(now.0 + 7) } else { Time::NEVER });
+                    timers.rung(
+                        alarm,
+                        if again {
+                            Time(now.0 + 7 * unit)
+                        } else {
+                            Time::NEVER
+                        },
+                    );
                 }
             }
             rung.sort_unstable();
-            assert_eq!(rung, expected);
+            assert_eq!(rung, expected, "at {now}, in units of {unit} ps");
             alarms.iter().for_each(Alarm::check);
             assert!(timers.next() > now);
         }

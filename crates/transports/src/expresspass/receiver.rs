@@ -743,9 +743,8 @@ fn draw(settings: &Settings, rng: &mut Rng) -> (u16, f64) {
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a conversion from float to integer saturates, and gaps are positive"
+    reason = "a conversion from float to integer saturates, at a third of a year"
 )]
 pub(super) fn picoseconds(time: f64) -> Span {
-    Span((time as u64).max(1))
+    Span((time as i64).max(1).cast_unsigned()) // with a sign: processors have no step for others
 }
