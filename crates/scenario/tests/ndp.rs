@@ -95,6 +95,41 @@ fn equal_messages_get_as_much_each() {
     }
 }
 
+/// Four pairs over one link: receivers that pull at an even pace have frames meet its full port always in one order, and each
+/// that comes takes the last place from the one before it with a chance of a half.
+#[test]
+fn an_uneven_pace_of_pulls_breaks_the_order_in_which_frames_meet_a_full_port() {
+    let shares = |jitter: &str, coin: bool| {
+        let text = format!(
+            "[topology]\nkind = \"dumbbell\"\npairs = 4\n[workload]\nkind = \"long-flows\"\n\
+             pairs = [\"0 -> 4\", \"1 -> 5\", \"2 -> 6\", \"3 -> 7\"]\n[transport]\nkind = \"ndp\"\n[transport.ndp]\n\
+             pull_jitter = {jitter}\ncoin = {coin}\n[run]\nuntil = \"10ms\"\n[output]\nevery = \"0s\"\n"
+        );
+        let record = run(&text, 1);
+        let received: Vec<_> = record.flows.iter().map(|flow| flow.received).collect();
+        let all: u64 = received.iter().sum();
+        let percent: Vec<u64> = received.iter().map(|one| one * 100 / all).collect();
+        (percent, all)
+    };
+    let (even, all) = shares("0.0", true);
+    let near = |found: u64, wanted: u64| found.abs_diff(wanted) <= 2;
+    assert!(
+        even.iter()
+            .zip([12, 12, 25, 50])
+            .all(|(&one, of)| near(one, of)),
+        "{even:?}"
+    );
+    assert_eq!(shares("0.0", false).0, [99, 0, 0, 0]);
+    for coin in [true, false] {
+        let (uneven, as_much) = shares("0.5", coin);
+        assert!(
+            uneven.iter().all(|one| (20..=30).contains(one)),
+            "{uneven:?}"
+        );
+        assert!(as_much * 100 > all * 99, "{as_much} of {all}");
+    }
+}
+
 /// Frames of it came back while others sent as well: it has the line for itself afterwards, and not one frame for each round trip.
 #[test]
 fn who_lived_through_an_incast_has_the_line_again() {

@@ -442,7 +442,7 @@ impl Host {
         self.counts.missed += u64::from(missing);
         let mut pulls = false;
         for _ in 0..missing {
-            pulls |= self.owe(cx.now, slot);
+            pulls |= self.owe(cx, slot);
         }
         let conn = &self.conns[slot];
         let pull = told(conn.rx.pulls);

@@ -253,7 +253,7 @@ impl Host {
         let unscheduled = self.settings.bursts && packet.class() == Class::Unscheduled;
         let due =
             verdict != Verdict::Old && !(unscheduled && self.conns[slot].rx.is_late(data.offset));
-        let pulls = due && self.owe(cx.now, slot);
+        let pulls = due && self.owe(cx, slot);
         let conn = &self.conns[slot];
         let (at, pull) = (data.offset, told(conn.rx.pulls));
         let (peer, size) = (conn.peer, self.settings.small());
@@ -304,11 +304,11 @@ impl Host {
 
     /// A piece of a message makes a pull due; whether it leaves at once.
     #[inline]
-    pub(super) fn owe(&mut self, now: Time, slot: u32) -> bool {
+    pub(super) fn owe(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
         let preferred = self.settings.prefer == Some(conn.peer);
-        if self.pulls.is_free(now) {
-            self.pulls.pulled(now, self.settings.gap);
+        if self.pulls.is_free(cx.now) {
+            self.pulls.pulled(cx.now, self.settings.next_gap(cx.rng));
             conn.rx.pulls = conn.rx.pulls.wrapping_add(1);
             conn.rx.round = Some(self.pulls.round(preferred));
             return true;
@@ -345,7 +345,7 @@ impl Host {
             if conn.rx.listed {
                 self.pulls.push((slot, order), preferred, conn.rx.round);
             }
-            self.pulls.pulled_in_turn(now, self.settings.gap);
+            self.pulls.pulled_in_turn(now, self.settings.next_gap(rng));
             self.say_pull(slot);
         }
     }
@@ -394,7 +394,7 @@ impl Host {
                 self.arm(slot);
                 // Who asks has nothing on its way, and cannot go on without a pull.
                 if self.conns[slot].rx.owed == 0 {
-                    self.owe(cx.now, slot);
+                    self.owe(cx, slot);
                 }
                 self.say_pull(slot);
             }

@@ -70,6 +70,9 @@ parts::params! {
         /// part of the host's line that pulls ask for: what waits before the host grows by all that comes unasked, and falls
         /// by the rest
         pull_rate: f64 = 1.0, Number(0.5, 1.0), "[ndp s3.2]: the line's rate; [htsim]: 0.99";
+        /// part of its length by which the time from one pull to the next is longer or shorter at random, at most: frames of
+        /// receivers that pull at an even pace meet a full port always in the same order
+        pull_jitter: f64 = 0.0, Number(0.0, 1.0), "ours: 0; [htsim]: 0, or times from a list";
         /// the host whose messages are pulled before all others, or "none": all take turns
         prefer: Option<u32> = None, Or("none", "the number of a host", Count(0, HOST_MAX)),
             "[ndp s3.2]: turns, or strict priority";

@@ -5,7 +5,7 @@ use super::header::PAYLOAD_MAX;
 use super::params::{Params, Spray};
 use super::port::longest_wait;
 use model::intent::{CreditSpec, DropBy};
-use model::{Encap, EndpointConfig, HostId};
+use model::{Encap, EndpointConfig, HostId, Rng};
 use units::{LineTime, Span};
 
 /// Frames beyond an idle round trip that a first window has, for ports to trim: the paper's 30 where that holds 12. [ndp
@@ -27,7 +27,9 @@ pub(super) struct Settings {
     /// Frames that leave unasked.
     pub(super) window: u32,
     /// Time between two pulls: what the full frame of one takes on the host's line, or on its share of it, at `pull_rate`.
-    pub(super) gap: Span,
+    gap: Span,
+    /// How much longer or shorter it is at most.
+    jitter: Span,
     pub(super) spray: Spray,
     pub(super) scoreboard: bool,
     pub(super) prefer: Option<HostId>,
@@ -75,6 +77,13 @@ impl Settings {
         )]
         let own = (LineTime::new(config.rate).of(frame).0 as f64 / params.pull_rate) as u64;
         let share = u64::from(config.line_share.max(1));
+        let gap = (own * u64::from(CreditSpec::WHOLE)).div_ceil(share);
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "no more than the gap"
+        )]
+        let jitter = (gap as f64 * params.pull_jitter) as u64;
         let bursts = params.bursts();
         // DEVIATES(ndp): 1 ms is more than its ports hold at 10 Gb/s and more; slower ones hold more.
         let in_full_ports = longest_wait(params, encap, config.rate).times(2);
@@ -84,7 +93,8 @@ impl Settings {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
             window: params.window.unwrap_or(auto).clamp(1, window_max(params)),
-            gap: Span((own * u64::from(CreditSpec::WHOLE)).div_ceil(share)),
+            gap: Span(gap),
+            jitter: Span(jitter),
             spray: params.ways,
             scoreboard: params.scoreboard,
             prefer: params.prefer.map(HostId),
@@ -97,6 +107,15 @@ impl Settings {
             soon: if bursts { config.base_rtt } else { Span::ZERO },
             timeout: params.timeout,
             linger: params.linger,
+        }
+    }
+
+    /// The time from a pull to the next.
+    #[inline]
+    pub(super) fn next_gap(&self, rng: &mut Rng) -> Span {
+        match self.jitter {
+            Span::ZERO => self.gap,
+            Span(most) => Span(self.gap.0 - most + rng.between(0, 2 * most)),
         }
     }
 

@@ -514,3 +514,28 @@ fn lane_of(port: &PortSpec, lane: u8) -> PortSpec {
         .retain(|queue| queue.takes.lanes >> lane & 1 == 1);
     own
 }
+
+#[test]
+fn pulls_keep_an_even_pace_unless_told_otherwise_and_their_mean_in_any_case() {
+    let config = EndpointConfig::new(B, Rate::gbps(10), Encap::PAPER);
+    let gaps = |text: &str| {
+        let settings = settings::Settings::new(&params(text), &config);
+        let mut rng = Rng::stream(1, stream::TEST, 9);
+        let gaps: Vec<u64> = (0..20_000).map(|_| settings.next_gap(&mut rng).0).collect();
+        (gaps, rng.next_u64())
+    };
+    let (even, after) = gaps("");
+    let frame = even[0];
+    assert!(even.iter().all(|&gap| gap == frame));
+    let untouched = Rng::stream(1, stream::TEST, 9).next_u64();
+    assert_eq!(after, untouched, "no chance where there is nothing to draw");
+    for (jitter, tenths) in [("0.3", 3), ("1.0", 10)] {
+        let (drawn, _) = gaps(&format!("pull_jitter = {jitter}"));
+        let (low, high) = (frame * (10 - tenths) / 10, frame * (10 + tenths) / 10);
+        assert!(drawn.iter().all(|gap| (low..=high).contains(gap)));
+        let near = |found: u64, wanted: u64| found.abs_diff(wanted) < frame / 100;
+        let (least, most) = (drawn.iter().min(), drawn.iter().max());
+        assert!(near(*least.unwrap(), low) && near(*most.unwrap(), high));
+        assert!(near(drawn.iter().sum::<u64>() / 20_000, frame), "{jitter}");
+    }
+}
