@@ -130,6 +130,24 @@ fn an_uneven_pace_of_pulls_breaks_the_order_in_which_frames_meet_a_full_port() {
     }
 }
 
+/// 127 messages of 15 frames' window on 16 ways have 1,905 probes of 84 B, which fill a port of 100 KB, and what was pulled is lost
+/// behind them; on four ways each they have 508.
+#[test]
+fn a_first_window_on_fewer_ways_leaves_room_for_what_is_pulled() {
+    let lost = |most: &str| {
+        let text = format!(
+            "[topology]\nkind = \"fat-tree\"\nk = 8\nhost_rate = \"10Gbps\"\n[workload]\nkind = \"incast\"\nsenders = 127\n\
+             size = \"100KB\"\n[transport]\nkind = \"ndp+aeolus\"\n[transport.\"ndp+aeolus\"]\nfirst_ways = {most}\n\
+             [switch]\nbuffer = \"100KB\"\n[output]\nevery = \"0s\"\n"
+        );
+        let record = run(&text, 1);
+        (record.totals.timeouts, last(&record))
+    };
+    let (all, few) = (lost("\"all\""), lost("4"));
+    assert!(all.0 > 100 && all.1 > 11_000.0, "{all:?}");
+    assert!(few.0 == 0 && few.1 < 10_900.0, "{few:?}");
+}
+
 /// Frames of it came back while others sent as well: it has the line for itself afterwards, and not one frame for each round trip.
 #[test]
 fn who_lived_through_an_incast_has_the_line_again() {

@@ -91,7 +91,11 @@ pub(super) fn protected(
     let settings = Settings::new(params, config);
     let frames = crowd.largest.div_ceil(settings.payload_max.into()).max(1);
     let window = frames.min(settings.window.into());
-    let probes = crowd.messages * window.min(crowd.ways.max(1).into());
+    let ways = match settings.spray {
+        Spray::Flow => 1,
+        Spray::Permutation | Spray::Random => crowd.ways.clamp(1, settings.first_ways),
+    };
+    let probes = crowd.messages * window.min(ways.into());
     let saved = crowd.of_one * window;
     let full = u64::from(encap.wire_max());
     let bytes = probes * u64::from(settings.small()) + saved * full;
@@ -101,7 +105,12 @@ pub(super) fn protected(
                 .saturating_add(spec.threshold.get())
                 .saturating_add(full),
         ),
-        instead: "let fewer messages start at one moment".to_owned(),
+        instead: match ways {
+            1 => "let fewer messages start at one moment".to_owned(),
+            _ => format!(
+                "let fewer messages start at one moment, set first_ways of the transport to less than {ways}"
+            ),
+        },
     })
 }
 
@@ -294,10 +303,10 @@ impl Receiver {
 }
 
 impl Sender {
-    /// The way of the burst's next frame.
-    pub(super) fn burst_way(&mut self, rng: &mut Rng, ways: (u16, Spray)) -> u16 {
+    /// The way of the burst's next frame, of which it takes `most`.
+    pub(super) fn burst_way(&mut self, rng: &mut Rng, ways: (u16, Spray), most: u16) -> u16 {
         let early = self.early.as_mut().expect("a burst leaves");
-        early.way(ways.0, || self.ways.next(rng, ways, None))
+        early.way(ways.0.min(most), || self.ways.next(rng, ways, None))
     }
 
     /// The ends of the burst, or where `all` is false those of which nothing was heard.

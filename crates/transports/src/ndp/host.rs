@@ -557,7 +557,7 @@ impl Host {
         let ways = (conn.own.ways, self.settings.spray);
         let bursts = conn.tx.is_bursting();
         let way = if bursts {
-            conn.tx.burst_way(cx.rng, ways)
+            conn.tx.burst_way(cx.rng, ways, self.settings.first_ways)
         } else {
             conn.tx.ways.next(cx.rng, ways, piece.before)
         };

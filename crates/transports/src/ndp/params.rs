@@ -90,6 +90,9 @@ parts::params! {
         /// what waits when switches drop unscheduled packets: a size, or full frames like "4 frames"
         drop_threshold: Threshold = Threshold::Frames(4), THRESHOLD,
             "four full frames, the 6 KB recalled of [aeolus s5.1]";
+        /// ways that a first window takes, at most, or "all": a probe follows on each, and those of all messages of an incast meet
+        /// before its receiver
+        first_ways: Option<u16> = None, Or("all", "a number", Count(1, 60000)), "ours";
         /// what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port
         drop_measure: DropMeasure = DropMeasure::Queue, Words(&MEASURES), "[aeolus s4.1]";
         /// how switches tell unscheduled packets apart: class (WRED, a colour per DSCP) or ecn (RED drops what is

@@ -31,6 +31,8 @@ pub(super) struct Settings {
     /// How much longer or shorter it is at most.
     jitter: Span,
     pub(super) spray: Spray,
+    /// Ways that a burst takes, at most.
+    pub(super) first_ways: u16,
     pub(super) scoreboard: bool,
     pub(super) prefer: Option<HostId>,
     /// The first window is a burst that probes close.
@@ -96,6 +98,7 @@ impl Settings {
             gap: Span(gap),
             jitter: Span(jitter),
             spray: params.ways,
+            first_ways: params.first_ways.unwrap_or(u16::MAX),
             scoreboard: params.scoreboard,
             prefer: params.prefer.map(HostId),
             bursts,

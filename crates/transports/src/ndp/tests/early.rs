@@ -158,25 +158,40 @@ fn where_a_fifth_is_lost_waits_stay_short() {
 
 #[test]
 fn probes_name_every_frame_once_whatever_the_number_of_ways() {
-    let settings = |window: u32| {
-        let params = aeolus(&format!("window = {window}"));
+    let settings = |window: u32, most: u16| {
+        let params = aeolus(&format!("window = {window}\nfirst_ways = {most}"));
         let config = EndpointConfig::new(A, Rate::gbps(10), Encap::PAPER);
         settings::Settings::new(&params, &config)
     };
     let mut rng = Rng::stream(1, stream::TEST, 5);
-    for (window, ways) in [(1, 1), (30, 1), (30, 8), (30, 64), (1023, 7), (1023, 3000)] {
-        let settings = settings(window);
+    for (window, ways, most) in [
+        (1, 1, 60_000),
+        (30, 1, 60_000),
+        (30, 8, 60_000),
+        (30, 64, 60_000),
+        (30, 64, 8),
+        (30, 8, 1),
+        (1023, 7, 60_000),
+        (1023, 3000, 60_000),
+    ] {
+        let settings = settings(window, most);
         let mut sender = sender::Sender::default();
         assert!(sender.push(Time::ZERO, 10_000_000, &settings));
         let mut taken = Vec::new();
         while sender.is_bursting() {
             let piece = sender.take(&settings, Lifetime::OneMessage, false);
-            let way = sender.burst_way(&mut rng, (ways, Spray::Permutation));
+            let way = sender.burst_way(&mut rng, (ways, Spray::Permutation), settings.first_ways);
             sender.sent(Time::ZERO, &piece, way, &settings);
             taken.push(way);
             sender.check();
         }
         assert_eq!(taken.len(), window as usize);
+        let probes = u32::from(ways.min(most)).min(window);
+        assert_eq!(
+            u32::from(sender.early.as_ref().unwrap().stride()),
+            probes,
+            "{window} frames on {most} of {ways} ways"
+        );
         let mut named = vec![0; taken.len()];
         for place in 0..sender.early.as_ref().unwrap().stride() {
             let (probe, way) = sender.probe(place, true, ways, &settings).unwrap();
@@ -235,10 +250,17 @@ fn a_port_before_a_host_has_room_for_probes_and_for_what_one_line_held_back() {
         ways: 2,
     };
     let protects = |params: &Params| Factory::protects(params, &config, crowd);
-    let aeolus = aeolus("window = 4");
-    let drops = aeolus.drop_spec(Encap::PAPER).unwrap().threshold.get();
-    // A probe on two ways of three messages, and four frames of two; a frame that has begun; and what ports take unasked.
-    let bytes = 6 * 84 + 8 * 1538 + 1538 + drops;
-    assert_eq!(protects(&aeolus).map(|room| room.bytes.get()), Some(bytes));
+    let drops = aeolus("").drop_spec(Encap::PAPER).unwrap().threshold.get();
+    // A probe on each way of three messages, and four frames of two; a frame that has begun; and what ports take unasked.
+    for (more, ways, mends) in [
+        ("", 2, true),
+        ("first_ways = 1", 1, false),
+        ("ways = \"flow\"", 1, false),
+    ] {
+        let room = protects(&aeolus(&format!("window = 4\n{more}"))).expect("it protects");
+        let bytes = 3 * ways * 84 + 8 * 1538 + 1538 + drops;
+        assert_eq!(room.bytes.get(), bytes, "{more}");
+        assert_eq!(room.instead.contains("first_ways"), mends, "{more}");
+    }
     assert_eq!(protects(&params("")), None, "nothing is dropped first");
 }
