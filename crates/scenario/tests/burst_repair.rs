@@ -287,16 +287,16 @@ fn a_request_that_is_lost_with_its_frame_on_a_lasting_connection_costs_a_round_t
 
 #[test]
 fn lost_words_do_not_make_what_ndp_has_on_its_way_smaller_for_good() {
-    for seed in 1..=3 {
-        let took = ["ndp", "ndp+aeolus", "ndp+gaps"].map(|kind| {
-            let text = format!(
-                "[topology]\nkind = \"star\"\nhosts = 2\n[workload]\nkind = \"incast\"\nsenders = 1\nsize = \"20MB\"\n\
-                 [transport]\nkind = \"{kind}\"\n[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 0.01\n\
-                 [[faults]]\nkind = \"loss\"\nlink = \"h0 -> tor0\"\nchance = 0.01\n"
-            );
-            longest(&run(&text, seed))
-        });
-        let [ndp, others @ ..] = took;
-        assert!(others.iter().all(|&other| other < 1.5 * ndp), "{took:?}");
-    }
+    // All of eight seeds: a timer for what is lost at the end is a fifth of one run.
+    let took = ["ndp", "ndp+aeolus", "ndp+gaps"].map(|kind| {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 2\n[workload]\nkind = \"incast\"\nsenders = 1\nsize = \"20MB\"\n\
+             [transport]\nkind = \"{kind}\"\n[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 0.01\n\
+             [[faults]]\nkind = \"loss\"\nlink = \"h0 -> tor0\"\nchance = 0.01\n"
+        );
+        let ends = (1..=8).map(|seed| longest(&run(&text, seed)));
+        ends.sum::<f64>()
+    });
+    let [ndp, others @ ..] = took;
+    assert!(others.iter().all(|&other| other < 1.5 * ndp), "{took:?}");
 }

@@ -10,6 +10,8 @@ pub(super) enum Fate {
     Sent,
     /// It leaves again.
     Again,
+    /// So it does, and none that left can arrive.
+    Lost,
     /// It has arrived.
     Arrived,
 }
@@ -26,8 +28,8 @@ pub(super) struct Frame {
     pub(super) behind: u32,
 }
 
-/// The numbers of pulls that the first and the last copy of a frame say, three bits each, and whether these tell
-/// too little.
+/// The numbers of pulls that the first and the last copy of a frame say, three bits each, whether these tell
+/// too little, and whether the first left in the place of one that was known to be lost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copies(u8);
 
@@ -45,13 +47,23 @@ const _: () = assert!(PULLS_TOLD == 1 + THREE_BITS as u16);
 
 impl Copies {
     const ALIKE: u8 = 1 << 7;
-    /// All that left are known to be lost.
-    pub(super) const LOST: Self = Self(1 << 6);
+    const INSTEAD: u8 = 1 << 6;
 
     /// Of a frame that leaves for the first time.
     #[inline]
     pub(super) const fn of(pull: u8) -> Self {
         Self(pull << 3 | pull)
+    }
+
+    /// Of a frame that leaves in the place of a lost one.
+    pub(super) const fn instead(pull: u8) -> Self {
+        Self(Self::of(pull).0 | Self::INSTEAD)
+    }
+
+    /// Whether the copy that said so took the place of a lost one.
+    #[inline]
+    pub(super) fn is_instead(self, pull: u8) -> bool {
+        self.0 & Self::INSTEAD != 0 && matches!(self.which(pull), Which::First)
     }
 
     const fn first(self) -> u8 {
@@ -62,15 +74,10 @@ impl Copies {
         self.0 & THREE_BITS
     }
 
-    /// Whether none of them can arrive.
-    pub(super) const fn are_lost(self) -> bool {
-        self.0 == Self::LOST.0
-    }
-
     /// Another copy leaves.
     pub(super) const fn and(self, pull: u8) -> Self {
         let alike = pull == self.first() || pull == self.last();
-        let known = self.0 & Self::ALIKE | self.first() << 3 | pull;
+        let known = self.0 & (Self::ALIKE | Self::INSTEAD) | self.first() << 3 | pull;
         Self(if alike { known | Self::ALIKE } else { known })
     }
 
@@ -93,6 +100,13 @@ impl Copies {
         } else {
             Which::Any
         }
+    }
+}
+
+impl Fate {
+    /// Whether it leaves again.
+    pub(super) fn repeats(self) -> bool {
+        matches!(self, Self::Again | Self::Lost)
     }
 }
 
@@ -130,6 +144,12 @@ mod tests {
         assert_eq!(told(once.and(3)), "????????");
         assert_eq!(told(once.and(6).and(0)), "l??f????");
         assert_eq!(told(once.and(6).and(6)), "????????");
+        let instead = Copies::instead(3);
+        assert_eq!(told(instead.and(6)), "???f??l?");
+        let told = |copies: Copies| [3, 6].map(|pull| copies.is_instead(pull));
+        assert_eq!(told(instead.and(6)), [true, false]);
+        assert_eq!(told(instead.and(3)), [false, false], "it may be the last");
+        assert_eq!(told(once.and(6)), [false, false]);
         let mut copies = Copies::of(7);
         for _ in 0..20 {
             let next = copies.another();

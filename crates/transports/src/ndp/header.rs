@@ -31,6 +31,7 @@ model::header! {
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
         way: u32 = 64..96 "the way that it takes";
         copy: u8 = 96..99 "what DATA said in the place of the number of its pull";
+        old: bool = 99..100 "it had arrived before, and brings no pull; said where switches drop bursts";
     }
     says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
     /// The head of a piece has arrived without its payload.

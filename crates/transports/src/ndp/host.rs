@@ -267,6 +267,7 @@ impl Host {
                 pull,
                 way: 0,
                 copy: data.pull,
+                old: self.settings.proven && verdict == Verdict::Old,
             };
             ack.packet(peer, id, size)
         };
@@ -466,7 +467,7 @@ impl Host {
         let (mut looks, mut arrived) = (false, false);
         match kind {
             Kind::Ack => {
-                arrived = tx.on_ack(now, upto, Ack::read(packet).copy, settings);
+                arrived = tx.on_ack(now, &Ack::read(packet), settings);
                 if settings.bursts {
                     tx.on_burst_word(now, upto, false, settings);
                     looks = tx.looks(now);

@@ -5,7 +5,7 @@
 
 use super::early::Early;
 use super::frame::{Copies, Fate, Frame, Which};
-use super::header::{Data, POSITION_MAX, PULLS_TOLD};
+use super::header::{Ack, Data, POSITION_MAX, PULLS_TOLD};
 use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
@@ -274,7 +274,7 @@ impl Sender {
         while let Some(number) = self.again.pop_front() {
             let frame = number.checked_sub(self.first);
             let frame = frame.and_then(|at| self.ring.get(usize::try_from(at).ok()?));
-            if let Some(&frame) = frame.filter(|frame| frame.fate == Fate::Again) {
+            if let Some(&frame) = frame.filter(|frame| frame.fate.repeats()) {
                 self.to_repeat -= 1;
                 return Some((number, frame));
             }
@@ -295,7 +295,9 @@ impl Sender {
         if piece.before.is_some() {
             let at = usize::try_from(piece.number - self.first).expect("within the ring");
             let before = self.ring[at];
-            if !before.copies.are_lost() {
+            if before.fate == Fate::Lost {
+                frame.copies = Copies::instead(piece.data.pull);
+            } else {
                 frame.behind = before.behind(now);
                 frame.copies = before.copies.and(piece.data.pull);
             }
@@ -339,8 +341,9 @@ impl Sender {
         let at = at.and_then(|at| usize::try_from(at).ok());
         if let Some(at) = at.filter(|&at| at < self.ring.len()) {
             self.repeat(at, settings, false);
-            if settings.proven {
-                self.ring[at].copies = Copies::LOST;
+            let fate = &mut self.ring[at].fate;
+            if settings.proven && *fate == Fate::Again {
+                *fate = Fate::Lost;
             }
         }
     }
@@ -371,10 +374,10 @@ impl Sender {
         self.words += u8::from(u32::from(self.words) < HISTORY);
     }
 
-    /// This copy of the frame that begins at `offset` has arrived. False where no such frame is on its way.
+    /// A copy of a frame has arrived. False where no such frame is on its way.
     #[inline]
-    pub(super) fn on_ack(&mut self, now: Time, offset: u64, copy: u8, settings: &Settings) -> bool {
-        let Some(at) = self.place(offset, settings).filter(|_| self.active) else {
+    pub(super) fn on_ack(&mut self, now: Time, ack: &Ack, settings: &Settings) -> bool {
+        let Some(at) = self.place(ack.at, settings).filter(|_| self.active) else {
             return false;
         };
         let frame = &mut self.ring[at];
@@ -383,13 +386,15 @@ impl Sender {
         match fate {
             Fate::Arrived => return false,
             Fate::Sent => self.in_flight -= 1,
-            Fate::Again => self.to_repeat -= 1,
+            Fate::Again | Fate::Lost => self.to_repeat -= 1,
         }
         if settings.scoreboard {
             self.ways.good(way);
         }
         if settings.bursts {
-            self.measure(now, &frame, copy);
+            self.measure(now, &frame, ack.copy);
+            // Its acknowledgement had been lost alone: the pull that it left on again brings no other one.
+            self.unasked += u32::from(ack.old && frame.copies.is_instead(ack.copy));
         }
         self.hear(now, true);
         self.let_go();
@@ -454,7 +459,7 @@ impl Sender {
             }
             match frame.fate {
                 Fate::Sent => self.in_flight -= 1,
-                Fate::Again => self.to_repeat -= 1,
+                Fate::Again | Fate::Lost => self.to_repeat -= 1,
                 Fate::Arrived => {}
             }
             self.ring.pop_front();
@@ -746,9 +751,10 @@ impl Sending for Sender {
     }
 
     fn check(&self) {
-        let count = |fate| self.ring.iter().filter(|frame| frame.fate == fate).count();
-        assert_eq!(count(Fate::Sent), self.in_flight as usize);
-        assert_eq!(count(Fate::Again), self.to_repeat as usize);
+        let count =
+            |are: fn(Fate) -> bool| self.ring.iter().filter(|frame| are(frame.fate)).count();
+        assert_eq!(count(|fate| fate == Fate::Sent), self.in_flight as usize);
+        assert_eq!(count(Fate::repeats), self.to_repeat as usize);
         self.waiting.check();
         assert!(self.ring.len() <= RING_MAX && self.next() <= self.frames);
         assert!(self.to_repeat as usize <= self.again.len());

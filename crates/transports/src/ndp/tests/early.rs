@@ -122,6 +122,25 @@ fn any_part_of_a_burst_may_be_lost_and_nothing_else_leaves_twice() {
     }
 }
 
+/// What looks lost has arrived where its acknowledgement was lost. It leaves again on a pull, and brings none.
+#[test]
+fn lost_acknowledgements_of_a_burst_take_nothing_from_its_window() {
+    let ends = |lost: u64| {
+        let found = burst(500_000, |pair| {
+            (1..=lost).for_each(|n| pair.lose(("ACK", n)));
+        });
+        let frames = 500_000_u64.div_ceil(8_960);
+        assert_eq!(count(&found, "  DATA ") as u64, frames + lost, "{found}");
+        ended(&found)
+    };
+    // One frame of four on its way would take 17 us for each of 56, and four take 7.
+    let whole = ends(0);
+    for lost in 1..=3 {
+        let more = ends(lost) - whole;
+        assert!(more < 40.0, "{lost} lost: {more} us later than {whole}");
+    }
+}
+
 /// When the message had arrived, in microseconds.
 fn ended(ladder: &str) -> f64 {
     let mut lines = ladder.lines();
