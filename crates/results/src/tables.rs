@@ -635,12 +635,12 @@ pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Describ
         ),
         of(
             "series",
-            "One row per sample of a port that says something new, by time and link.",
+            "One row per sample of a port that says something new, by time and link, up to the end of the run; none, and no file, where the run ends before output.every.",
             series(),
         ),
         of(
             "flow-series",
-            "One row per sample of a connection, by time and connection.",
+            "One row per sample of a connection, by time and connection, up to the end of the run; where output.flows asks for it.",
             flow_series(),
         ),
         of(

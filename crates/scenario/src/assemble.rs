@@ -224,7 +224,7 @@ impl Scenario {
         let (propagation_rtt, base_rtt, control_rtt) = fabric.round_trips;
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
         let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
-        let every = self.output.every;
+        let every = *self.output.every;
         let received = window(&self.run);
         let received = (received != WHOLE).then_some(received);
         let probes = Probes {
@@ -384,7 +384,7 @@ impl Assembled {
             }
         };
         let traced = trace.map(|trace| self.traced(trace, &outcome, until));
-        let (port_series, flow_series) = collector.samples();
+        let (port_series, flow_series) = collector.samples(self.end(&outcome));
         let cut = !outcome.interrupted && outcome.unfinished > 0;
         let mut still = None;
         if cut && !setup.probes.accepted {
@@ -517,6 +517,7 @@ impl Assembled {
         RunRecord {
             flow_control: control.map(|control| FlowControl {
                 name: control.kind.name().to_owned(),
+        warnings.extend(self.unsampled(self.end(&outcome)));
                 counts: outcome
                     .counts
                     .iter()

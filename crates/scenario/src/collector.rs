@@ -1,6 +1,7 @@
 //! What a run says while it goes: samples, which are kept within bounds, and progress, which is told.
 
 use crate::assemble::{Assembled, Progress, Watch, row};
+use results::human;
 use results::{FlowRow, FlowSeriesRow, Names, PortSeries, PortSeriesRow};
 use sim::{Completion, FlowSample, Locked, Observer, PortSample};
 use units::{Span, Time};
@@ -46,7 +47,12 @@ impl<'a> Collector<'a> {
         }
     }
 
-    pub(crate) fn samples(self) -> (PortSeries, Vec<FlowSeriesRow>) {
+    /// What was sampled up to the `end` of the run. Timers ring for a while after it.
+    pub(crate) fn samples(mut self, end: Time) -> (PortSeries, Vec<FlowSeriesRow>) {
+        if self.ports.moments().last().is_some_and(|&last| last > end) {
+            self.ports.retain(|at| at <= end);
+        }
+        self.flows.retain(|row| row.at <= end);
         (self.ports, self.flows)
     }
 
@@ -57,6 +63,21 @@ impl<'a> Collector<'a> {
             self.ports.retain(|at| at.0.is_multiple_of(every));
             self.flows.retain(|row| row.at.0.is_multiple_of(every));
         }
+    }
+}
+
+impl Assembled {
+    /// That a run was over before its first sample, where somebody chose when that is taken.
+    pub(crate) fn unsampled(&self, end: Time) -> Option<String> {
+        let (every, chosen) = (self.probes.every?, &self.scenario.output.every);
+        let unsampled = end < Time(every.0) && chosen.is_given && !chosen.is_default;
+        unsampled.then(|| {
+            format!(
+                "no sample was taken, and there is no series.csv: output.every is {every}, and the run ended after {}; set \
+                 output.every to less",
+                human::time(end.since(Time::ZERO))
+            )
+        })
     }
 }
 
