@@ -148,6 +148,44 @@ fn a_first_window_on_fewer_ways_leaves_room_for_what_is_pulled() {
     assert!(few.0 == 0 && few.1 < 10_900.0, "{few:?}");
 }
 
+/// Its frames came back as those of the others did, and it may send as many again: 12 to 31 Gb/s it had, by how many did.
+#[test]
+fn a_preferred_sender_has_the_line_whichever_host_it_is() {
+    for prefer in [1, 5, 16, 60] {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\n[workload]\nkind = \"incast\"\nsenders = 64\nsize = \"100MB\"\n[transport]\n\
+             kind = \"ndp\"\n[transport.ndp]\nprefer = {prefer}\n[run]\nuntil = \"5ms\"\n[output]\nevery = \"0s\"\n"
+        );
+        let record = run(&text, 1);
+        let of = |src| {
+            let flow = record.flows.iter().find(|flow| flow.src == src);
+            flow.expect("it sends").received as f64 * 8.0 / 5e6
+        };
+        assert!(of(prefer) > 90.0, "h{prefer}: {} Gb/s", of(prefer));
+    }
+}
+
+#[test]
+fn a_preferred_host_is_one_of_the_network() {
+    let text = |host: u32| {
+        format!(
+            "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"incast\"\nsenders = 3\n[transport]\n\
+             kind = \"ndp\"\n[transport.ndp]\nprefer = {host}\n"
+        )
+    };
+    let read = |host| load_text("ndp.toml", &text(host), &[]).and_then(Scenario::assemble);
+    assert!(read(3).is_ok());
+    let said = read(4).err().expect("it is refused").render(false);
+    assert!(
+        said.contains("transport.ndp.prefer cannot be used"),
+        "{said}"
+    );
+    assert!(
+        said.contains("ndp.toml:10:10") && said.contains("hosts 0 to 3"),
+        "{said}"
+    );
+}
+
 /// Frames of it came back while others sent as well: it has the line for itself afterwards, and not one frame for each round trip.
 #[test]
 fn who_lived_through_an_incast_has_the_line_again() {

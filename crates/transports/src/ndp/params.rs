@@ -2,6 +2,7 @@
 
 use super::early::FirstRtt;
 use super::header;
+use model::Facts;
 use model::intent::{DropBy, DropMeasure};
 use parts::forms::{Count, Flag, Number, Or, Size, Time, Words};
 use parts::keys::{self, Key, Profiles, error};
@@ -175,6 +176,19 @@ impl Params {
             return Err(error("linger", message));
         }
         Ok(params)
+    }
+
+    /// Whether the preferred host is one of the network, where that is known.
+    pub(super) fn preferred_in(&self, facts: &Facts<'_>) -> Result<(), ParamError> {
+        match (self.prefer, facts.net) {
+            (Some(host), Some(net)) if host >= net.hosts() => {
+                let last = net.hosts() - 1;
+                let message =
+                    format!("there are hosts 0 to {last}; write one of them, or \"none\"");
+                Err(error("prefer", message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Every key with its final value.

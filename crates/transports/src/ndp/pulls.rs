@@ -56,16 +56,20 @@ pub(super) struct PullQueue {
 }
 
 impl PullQueue {
-    /// Whether a pull may leave at once, for nobody waits.
+    /// Whether a pull may leave at once, for nobody waits; for a preferred host up to a gap early, and the others wait as much
+    /// longer.
     #[inline]
-    pub(super) fn is_free(&self, now: Time) -> bool {
+    pub(super) fn is_free(&self, now: Time, preferred: bool, gap: Span) -> bool {
+        if preferred {
+            return self.at <= now.after(gap) && self.preferred.is_empty();
+        }
         self.at <= now && self.others.is_empty() && self.preferred.is_empty()
     }
 
     /// A pull leaves that did not wait.
     #[inline]
     pub(super) fn pulled(&mut self, now: Time, gap: Span) {
-        self.at = now.after(gap);
+        self.at = self.at.max(now).after(gap);
     }
 
     /// A pull leaves that waited for its moment.
@@ -180,14 +184,34 @@ mod tests {
     fn a_pull_need_not_wait_where_the_gap_is_over_and_nobody_else_waits() {
         let (mut queue, mut rng) = (PullQueue::default(), rng());
         queue.pulled(Time(1_000), GAP);
-        assert!(!queue.is_free(Time(1_099)));
-        assert!(queue.is_free(Time(1_100)));
+        assert!(!queue.is_free(Time(1_099), false, GAP));
+        assert!(queue.is_free(Time(1_100), false, GAP));
         for preferred in [false, true] {
             queue.push(FIRST, preferred, None);
-            assert!(!queue.is_free(Time(1_100)), "preferred: {preferred}");
+            assert!(
+                !queue.is_free(Time(1_100), preferred, GAP),
+                "preferred: {preferred}"
+            );
             assert_eq!(queue.due(), Time(1_100));
             assert_eq!(queue.pop(Time(1_099), &mut rng), None);
             assert_eq!(queue.pop(Time(1_100), &mut rng), Some(FIRST));
+        }
+    }
+
+    /// Its frames come one for each gap, and no pull of another comes in between.
+    #[test]
+    fn a_preferred_host_does_not_wait_behind_others_and_has_no_more_than_its_line() {
+        let (mut queue, mut rng) = (PullQueue::default(), rng());
+        queue.push(SECOND, false, None);
+        assert_eq!(queue.pop(Time(0), &mut rng), Some(SECOND));
+        queue.pulled_in_turn(Time(0), GAP);
+        queue.push(SECOND, false, None);
+        for turn in 0..100 {
+            let now = Time(50 + 100 * turn);
+            assert!(queue.is_free(now, true, GAP), "turn {turn}");
+            queue.pulled(now, GAP);
+            assert!(!queue.is_free(now, true, GAP), "two for one gap");
+            assert_eq!(queue.pop(now.after(Span(49)), &mut rng), None);
         }
     }
 
@@ -211,6 +235,6 @@ mod tests {
         queue.push(SECOND, true, None);
         queue.clear();
         assert_eq!(queue.pop(Time(0), &mut rng()), None);
-        assert!(queue.is_free(Time(0)));
+        assert!(queue.is_free(Time(0), false, GAP));
     }
 }
