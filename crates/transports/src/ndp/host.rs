@@ -38,7 +38,7 @@ model::counters! {
         returned: packets,
         /// Such data that left again without a pull.
         returned_again: packets,
-        /// Data of which nothing was heard, and which was sent again.
+        /// Data that a timer took for lost, each time; it leaves again unless a word about it comes first.
         unheard: packets,
         /// Questions of senders that missed a pull.
         asks: packets,
