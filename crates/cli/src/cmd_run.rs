@@ -79,6 +79,7 @@ pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i3
         Ok(run) => run,
         Err(errors) => return screen.wrong(&errors),
     };
+    run.warnings.extend(run.unread_sets());
     run.look_ahead();
     let cases = cmd_compare::readable_cases(&args.scenario, &run.scenario, global);
     if let Err(refusal) = cases {
@@ -208,10 +209,11 @@ pub(crate) fn run(args: &RunArgs, global: &Global, screen: &Screen) -> i32 {
         ..Output::default()
     };
     let threads = threads(&scenario, global);
-    let assembled = match scenario.assemble() {
+    let mut assembled = match scenario.assemble() {
         Ok(assembled) => assembled,
         Err(errors) => return screen.wrong(&errors),
     };
+    assembled.warnings.extend(assembled.unread_sets());
     if global.dry_run {
         describe(&assembled, global, screen);
         if !global.json {

@@ -183,6 +183,14 @@ pub trait Factory: Send + Sync {
     fn warns(&self, spreads: bool) -> Vec<String> {
         vec![]
     }
+    /// Parameters without effect beside its others.
+    fn unread(&self) -> Vec<Unread> {
+        vec![]
+    }
+    /// That hosts of this kind give up too soon for the queues on their way; none where they do not.
+    fn impatience(&self, config: &EndpointConfig) -> Option<Impatience> {
+        None
+    }
     /// What may wait before a host, of a transport that lets ports drop the rest of its packets first, and must have room
     /// there. `None` where nothing is protected, or where the transport bounds no queue.
     fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
@@ -213,6 +221,28 @@ pub trait Factory: Send + Sync {
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric;
     /// Every parameter with its final value, for `resolved.toml`.
     fn resolved(&self) -> toml::Table;
+}
+
+/// Queues may take longer to drain than a host waits in good order for a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Impatience {
+    /// The parameter that says after how long without a word it gives up, and its value.
+    pub key: &'static str,
+    /// The same.
+    pub wait: Span,
+    /// What full queues take to drain.
+    pub drain: Span,
+    /// The least value that suffices.
+    pub least: Span,
+}
+
+/// What leaves parameters without effect, as a user writes it, `grant = "packet"`, and these.
+pub type Unread = (&'static str, &'static [&'static str]);
+
+/// Those of which it holds.
+pub fn unread<const N: usize>(of: [(bool, Unread); N]) -> Vec<Unread> {
+    let holds = of.into_iter().filter(|(holds, _)| *holds);
+    holds.map(|(_, unread)| unread).collect()
 }
 
 /// The most messages of a run that start at one moment to one host.

@@ -223,6 +223,7 @@ impl Scenario {
         need.fits(&self.workloads[0].section, limit)?;
         let (propagation_rtt, base_rtt, control_rtt) = fabric.round_trips;
         let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
+        let hosts = of_hosts.clone();
         let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
         let every = *self.output.every;
         let received = window(&self.run);
@@ -267,6 +268,9 @@ impl Scenario {
             &self, fabric, &ports, &traffic, base_rtt,
         ));
         warnings.extend(warnings::waits(&self, base_rtt));
+        let slowest = hosts.map(|link| link.rate).min().unwrap_or_default();
+        warnings.extend(warnings::impatience(&self, slowest, base_rtt));
+        warnings.extend(warnings::parameters(&self));
         warnings.extend(warnings::windows(&self, base_rtt, fastest, encap));
         warnings.extend(read);
         Ok(Assembled {
@@ -513,11 +517,11 @@ impl Assembled {
         let (counted, warned) = self.counted(&outcome);
         warnings.extend(warned);
         warnings.extend(self.pause_warnings(&outcome));
+        warnings.extend(self.unsampled(self.end(&outcome)));
         let control = self.scenario.control.as_ref();
         RunRecord {
             flow_control: control.map(|control| FlowControl {
                 name: control.kind.name().to_owned(),
-        warnings.extend(self.unsampled(self.end(&outcome)));
                 counts: outcome
                     .counts
                     .iter()

@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Origin};
 use crate::fields;
 use crate::resolve::{Reader, unknown_key};
 use crate::section::Section;
-use crate::tree::{Data, Node, Table};
+use crate::tree::{self, Data, Node, Table};
 use std::collections::BTreeMap;
 use transports::{Factory, Parameter, Transport};
 
@@ -40,6 +40,13 @@ pub struct Beside {
     /// The transport with its parameters.
     pub factory: Box<dyn Factory>,
     pub(crate) written: Written,
+}
+
+/// The keys of a table that `--set` has.
+fn set_in(name: &str, node: &Node) -> Vec<String> {
+    let keys = node.table().into_iter().flatten();
+    let set = keys.filter(|(_, (_, node))| node.origin.source.name == tree::SET);
+    set.map(|(key, _)| format!("{name}.{key}")).collect()
 }
 
 impl Reader<'_> {
@@ -102,13 +109,14 @@ impl Reader<'_> {
     }
 
     /// Tables of transports and of flow controls that this run does not use may stand there for a comparison: what is wrong
-    /// in them is said all the same.
+    /// in them is said all the same. Those of `--set` among them.
     pub(crate) fn unused(
         &mut self,
         own: Option<&'static dyn Transport>,
         beside: Option<&[Beside]>,
         switch: &Section,
-    ) {
+    ) -> Vec<String> {
+        let mut set = Vec::new();
         let beside = beside.into_iter().flatten().map(|beside| beside.protocol);
         let used: Vec<&str> = own.into_iter().chain(beside).map(Transport::name).collect();
         for (name, (at, node)) in self.tables_in("transport") {
@@ -120,6 +128,11 @@ impl Reader<'_> {
             };
             if used.contains(&name.as_str()) {
                 continue;
+            }
+            // `a+b` reads what is written for `a`.
+            let below = |used: &&str| used.starts_with(&format!("{name}+"));
+            if !used.iter().any(below) {
+                set.extend(set_in(&format!("transport.{name}"), &node));
             }
             // What only `a+b` knows may be written for `a`.
             let known: Vec<_> = protocol.parameters().iter().map(|p| p.key).collect();
@@ -139,11 +152,13 @@ impl Reader<'_> {
             let Some(kind) = kind.filter(|_| used.as_ref() != Some(&name)) else {
                 continue;
             };
+            set.extend(set_in(&format!("switch.{name}"), &node));
             let known: Vec<_> = kind.parameters().iter().map(|p| p.key).collect();
             let known = (&*format!("switch.{name}"), known.as_slice());
             let table = node.table().cloned().unwrap_or_default();
             self.read_parameters(table, known, &at, |table| kind.configure(table));
         }
+        set
     }
 
     /// Has hosts do what the ports' way of dropping one class first asks of them.

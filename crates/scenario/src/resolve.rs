@@ -67,6 +67,8 @@ pub struct Scenario {
     pub output: Settings<settings::Output>,
     /// `[[compare]]`, by what they are cases of, in the order of the file.
     pub cases: Vec<CasesOf>,
+    /// Keys that `--set` has and this run does not read, as they are another transport's or flow control's.
+    pub(crate) unread: Vec<String>,
     /// `[thresholds]` as (key, expression).
     pub thresholds: Vec<(String, String)>,
     /// Memory that a run may take; what takes more is refused. That of the machine, where nobody says
@@ -268,7 +270,7 @@ impl Reader<'_> {
         let configured = protocol.and_then(|p| self.configure(p, &transport, Some(&switch)));
         let beside = self.beside(protocol, &transport, &workloads);
         let control = self.control(&mut switch);
-        self.unused(protocol, beside.as_deref(), &switch);
+        let unread = self.unused(protocol, beside.as_deref(), &switch);
         let (thresholds, threshold_origins) = self.thresholds();
         let (mark, drop) = (self.section("switch.mark"), self.section("switch.drop"));
         let legacy = self.section("switch.legacy");
@@ -313,6 +315,7 @@ impl Reader<'_> {
             encap,
             output: Settings::of(output),
             cases,
+            unread,
             thresholds,
             threshold_origins,
             source: Arc::clone(&whole.source),

@@ -1,10 +1,13 @@
 //! What a user should know before trusting the numbers of a run.
 
+use crate::assemble::Assembled;
+use crate::beside::Written;
 use crate::choice::BalanceOf;
 use crate::facts::Fabric;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::settings::{self, FaultKind, Shape};
+use crate::tree;
 use crate::typed::{Chosen, Settings};
 use model::intent::{Limit, PortSpec, QueueSpec};
 use model::{Encap, EndpointConfig, HostId, Net as _};
@@ -137,6 +140,46 @@ pub(crate) fn windows(
     all(scenario).filter_map(warning).collect()
 }
 
+/// Transports that give up sooner than full queues before the slowest host drain.
+pub(crate) fn impatience(scenario: &Scenario, slowest: Rate, base_rtt: Span) -> Vec<String> {
+    let config = EndpointConfig::new(HostId(0), slowest, scenario.encap)
+        .with(|told| told.base_rtt = base_rtt);
+    let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
+        let of = factory.impatience(&config)?;
+        Some(format!(
+            "full ports of {slowest} take {} to drain, and transport.{}.{} is {}: who only waits there may count as lost, and \
+             be given up; set it to \"{}s\" or more",
+            human::time(of.drain),
+            protocol.name(),
+            of.key,
+            of.wait,
+            of.least.0.div_ceil(Span::ms(1000).0)
+        ))
+    };
+    all(scenario).filter_map(warning).collect()
+}
+
+/// Parameters that somebody chose, and that others of their transport leave without effect.
+pub(crate) fn parameters(scenario: &Scenario) -> Vec<String> {
+    let written = std::iter::once(&scenario.written);
+    let written = written.chain(scenario.beside.iter().map(|of| &of.written));
+    let warning = |((protocol, factory), written): ((&dyn Transport, &dyn Factory), &Written)| {
+        let own = factory.resolved();
+        let mut profile = own.clone();
+        profile.retain(|key, _| key == "profile");
+        let usual = protocol.configure(&profile).ok()?.resolved();
+        let chosen = |key: &&&str| written.at(key).is_some() && own.get(**key) != usual.get(**key);
+        let found = factory.unread().into_iter().filter_map(|(cause, keys)| {
+            let keys: Vec<&str> = keys.iter().filter(chosen).copied().collect();
+            (!keys.is_empty()).then(|| format!("{} with {cause}", keys.join(" and ")))
+        });
+        let found: Vec<String> = found.collect();
+        let name = protocol.name();
+        (!found.is_empty()).then(|| format!("transport.{name} does not read {}", found.join(", ")))
+    };
+    all(scenario).zip(written).filter_map(warning).collect()
+}
+
 /// Whether a queue of a switch has what the port's buffer has room for.
 pub(crate) fn reads_buffer(topology: &Topology, ports: &[Arc<PortSpec>]) -> bool {
     let mut all = topology.links.iter().zip(ports);
@@ -251,6 +294,32 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
     .filter(|&(_, unread, _)| unread)
     .map(|(key, _, why)| format!("switch.{key} is not read, because {why}"))
     .collect()
+}
+
+impl Assembled {
+    /// What `--set` says in vain: of a transport or a flow control that this run does not have, and of marks that nobody asks for. In a
+    /// file it may stand there for a comparison.
+    pub fn unread_sets(&self) -> Option<String> {
+        let scenario = &self.scenario;
+        let mark = &scenario.mark.section;
+        let set = |key: &&'static str| mark.origin(key).source.name == tree::SET;
+        let asked = |(_, factory): (&dyn Transport, &dyn Factory)| {
+            factory.fabric(self.host_rate(), self.encap).mark.is_some()
+        };
+        let drops = scenario.mark.drop_others == Some(true);
+        let in_vain = !drops && !all(scenario).any(asked);
+        let marks = mark.given().filter(set).filter(|_| in_vain);
+        let marks = marks.map(|key| mark.dotted(key));
+        let keys: Vec<String> = scenario.unread.iter().cloned().chain(marks).collect();
+        let names: Vec<&str> = all(scenario).map(|(protocol, _)| protocol.name()).collect();
+        (!keys.is_empty()).then(|| {
+            format!(
+                "--set {} changes nothing here, where the transport is {}",
+                keys.join(" and "),
+                names.join(" and ")
+            )
+        })
+    }
 }
 
 /// The largest queue of data is asked for where it is not told: where switches note on a packet what is not its moment.

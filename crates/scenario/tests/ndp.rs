@@ -186,6 +186,35 @@ fn a_preferred_host_is_one_of_the_network() {
     );
 }
 
+/// 32 x 64 KB in frames of 9000 B at 300 kb/s: eight were given up that only waited.
+#[test]
+fn a_timeout_that_full_ports_outlast_is_warned_of() {
+    let text = |rate: &str, timeout: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\nhosts = 33\nhost_rate = \"{rate}\"\n[workload]\nkind = \"incast\"\nsenders = 32\n\
+             [transport]\nkind = \"ndp\"\n[transport.ndp]\ntimeout = \"{timeout}s\"\nlinger = \"1000s\"\n[run]\nmtu = \"9000B\"\n\
+             until = \"10000s\"\n[output]\nevery = \"0s\"\n"
+        )
+    };
+    let warned = |record: &RunRecord| {
+        let said = record.warnings.iter();
+        said.filter(|said| said.contains("transport.ndp.timeout is"))
+            .count()
+    };
+    let slow = run(&text("300kbps", "10"), 1);
+    assert_eq!(
+        (warned(&slow), slow.status),
+        (1, Status::Stuck),
+        "{:?}",
+        slow.warnings
+    );
+    let said = slow.warnings.concat();
+    assert!(said.contains("set it to \"199s\" or more"), "{said}");
+    let mended = run(&text("300kbps", "199"), 1);
+    assert_eq!((warned(&mended), mended.status), (0, Status::Complete));
+    assert_eq!(warned(&run(&text("10Mbps", "10"), 1)), 0);
+}
+
 /// Frames of it came back while others sent as well: it has the line for itself afterwards, and not one frame for each round trip.
 #[test]
 fn who_lived_through_an_incast_has_the_line_again() {

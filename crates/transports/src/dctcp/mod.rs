@@ -21,7 +21,7 @@ use header::PAYLOAD_MAX;
 use host::Host;
 use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
 use units::{Rate, Span};
 
 /// The only priority in use.
@@ -54,6 +54,9 @@ impl Transport for Dctcp {
 impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
+    }
+    fn unread(&self) -> Vec<Unread> {
+        self.without_effect()
     }
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         Some(("rto_initial", self.rto_initial))

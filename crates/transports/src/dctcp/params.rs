@@ -5,7 +5,7 @@ use model::Encap;
 use model::intent::{MarkAt, MarkSpec};
 use parts::forms::{Count, Flag, Number, Or, Size, SizeOf, Time, Words};
 use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter};
+use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::{Bytes, Rate, Span};
 
@@ -234,6 +234,17 @@ impl Params {
             ));
         }
         Ok(())
+    }
+
+    /// Keys that others leave without effect.
+    pub(super) fn without_effect(&self) -> Vec<Unread> {
+        let halves = !self.ecn && self.on_loss == OnLoss::Halve;
+        let each = self.ack == AckPolicy::Each;
+        parts::unread([
+            (!self.ecn, ("ecn = false", &["mark", "ecn_acks"])),
+            (halves, ("ecn = false", &["gain", "alpha_initial"])),
+            (each, ("ack = \"each\"", &["ack_every", "ack_delay"])),
+        ])
     }
 
     /// Packets per acknowledgement.

@@ -40,10 +40,9 @@ use params::HostDelay;
 use parts::aside::Aside;
 use parts::credit_gate::CreditGate;
 use parts::keys;
-use parts::selective::Threshold;
 use parts::slab::Slab;
 use parts::timers::Timers;
-use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport};
+use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport, Unread};
 use receiver::{Flows, Receiver};
 use sender::{Fate, Sender};
 use settings::Settings;
@@ -124,12 +123,7 @@ impl Factory for Configured {
         Box::new(ExpressPassHost::new(&self.params, config))
     }
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
-        facts
-            .net
-            .map_or(Ok(()), |net| settings::reach(net, facts.encap))?;
-        let mut params = self.params.clone();
-        params.drop_threshold = Threshold::Bytes(params.drop_threshold.bytes(facts.encap).0);
-        let profile = self.profile;
+        let (profile, params) = (self.profile, settings::settle(&self.params, facts)?);
         Ok(Some(Box::new(Self { profile, params })))
     }
     fn suits(&self, port: &PortSpec, _switch: &SwitchSpec) -> Result<(), Refusal> {
@@ -143,6 +137,9 @@ impl Factory for Configured {
             reason: "needs ports that shape credits, or data will overflow them".to_owned(),
             instead: "choose ports with a shaped queue of credits".to_owned(),
         })
+    }
+    fn unread(&self) -> Vec<Unread> {
+        self.params.without_effect()
     }
     fn remembers(&self) -> Span {
         self.params.close_wait

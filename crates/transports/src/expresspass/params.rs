@@ -4,11 +4,11 @@ use super::early::FirstRtt;
 use super::feedback::Controller;
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
 use model::{Class, Encap, EndpointConfig};
-use parts::ParamError;
 use parts::credit_gate::CreditGate;
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words};
 use parts::keys::{self, Key, Profiles};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
+use parts::{ParamError, Unread};
 use toml::{Table, Value};
 use units::Span;
 
@@ -271,6 +271,32 @@ impl Params {
         Ok(())
     }
 
+    /// Keys that others leave without effect.
+    pub(super) fn without_effect(&self) -> Vec<Unread> {
+        let law = self.controller;
+        let naive = law == Controller::Naive;
+        parts::unread([
+            (
+                law == Controller::Artefact,
+                ("controller = \"artefact\"", &["target_loss"]),
+            ),
+            (
+                law == Controller::Published,
+                ("controller = \"published\"", &["target_scale"]),
+            ),
+            (naive, ("controller = \"naive\"", OF_LAWS)),
+            (
+                !self.early_stop,
+                ("early_stop = false", &["early_stop_counts"]),
+            ),
+            (!self.nic_shaper, ("nic_shaper = false", &["nic_jitter"])),
+            (
+                self.unheard_credits == 0,
+                ("unheard_credits = 0", &["unheard_doublings"]),
+            ),
+        ])
+    }
+
     /// Whom every port drops first.
     pub fn drop_spec(&self, encap: Encap) -> Option<DropSpec> {
         let victim = match self.first_rtt {
@@ -332,6 +358,9 @@ pub(super) fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<
     let early = first_rtt != FirstRtt::Silent;
     KEYS.iter().chain(EARLY_KEYS.iter().filter(move |_| early))
 }
+
+/// What the two laws of the credit rate have.
+const OF_LAWS: &[&str] = &["target_loss", "target_scale", "w_init", "w_min", "w_max"];
 
 const CONTROLLERS: [(&str, Controller); 3] = [
     ("artefact", Controller::Artefact),

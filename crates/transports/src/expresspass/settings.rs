@@ -6,8 +6,9 @@ use super::feedback::Law;
 use super::params::{EarlyStop, Params};
 use super::receiver::CREDITS_OPEN_MAX;
 use model::intent::DropBy;
-use model::{Class, Encap, EndpointConfig, HostId, Net};
+use model::{Class, Encap, EndpointConfig, Facts, HostId, Net};
 use parts::ParamError;
+use parts::selective::Threshold;
 use units::{LineTime, Span};
 
 /// What one host makes of the parameters: everything per packet needs, computed once.
@@ -161,8 +162,20 @@ fn silence(params: &Params, patience: Span) -> Silence {
     }
 }
 
+/// The same with a threshold in bytes, on a network that it can serve.
+pub(super) fn settle(params: &Params, facts: &Facts<'_>) -> Result<Params, ParamError> {
+    if let Some(net) = facts.net {
+        reach(net, facts.encap)?;
+    }
+    let drop_threshold = Threshold::Bytes(params.drop_threshold.bytes(facts.encap).0);
+    Ok(Params {
+        drop_threshold,
+        ..params.clone()
+    })
+}
+
 /// Refuses a network that has more credits under way than data, which echoes their number in part, can tell apart.
-pub(super) fn reach(net: &dyn Net, encap: Encap) -> Result<(), ParamError> {
+fn reach(net: &dyn Net, encap: Encap) -> Result<(), ParamError> {
     let rates = (0..net.hosts()).map(|host| net.rate(HostId(host)));
     let (Some(rate), Some(rtt)) = (rates.max(), net.longest_rtt()) else {
         return Ok(());

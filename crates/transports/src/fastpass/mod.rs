@@ -24,7 +24,7 @@ pub use shape::{Seat, Shape, Tier};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
 use units::Rate;
 
 /// Fastpass in the registry.
@@ -64,6 +64,9 @@ impl Factory for Params {
     }
     fn control(&self, facts: &Facts<'_>) -> Vec<(HostId, HostId)> {
         self.to_arbiter(facts)
+    }
+    fn unread(&self) -> Vec<Unread> {
+        parts::unread([(self.clock == Clock::Own, ("clock = \"own\"", &["late"]))])
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

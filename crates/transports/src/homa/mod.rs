@@ -26,7 +26,7 @@ pub use params::{CutoffBy, Cutoffs, Law, Params};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
-use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Transport};
+use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Transport, Unread};
 use units::{Rate, Span};
 
 /// Homa in the registry.
@@ -69,6 +69,9 @@ impl Factory for Params {
     }
     fn warns(&self, _: bool) -> Vec<String> {
         self.warnings()
+    }
+    fn unread(&self) -> Vec<Unread> {
+        self.without_effect()
     }
     fn protects(&self, config: &EndpointConfig, _: Crowd) -> Option<Protected> {
         self.protected(config)

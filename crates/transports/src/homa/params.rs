@@ -6,7 +6,7 @@ use model::{Class, Encap};
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Words};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
-use parts::{Fabric, ParamError, Parameter};
+use parts::{Fabric, ParamError, Parameter, Unread};
 use toml::{Table, Value};
 use units::{Bytes, Span};
 
@@ -329,6 +329,26 @@ impl Params {
             )
         });
         few.into_iter().collect()
+    }
+
+    /// Keys that others leave without effect.
+    pub(super) fn without_effect(&self) -> Vec<Unread> {
+        let packet = self.grant == Law::Packet;
+        let alone = !self.recovery && !self.bursts();
+        parts::unread([
+            (
+                packet,
+                (
+                    "grant = \"packet\"",
+                    &["max_incoming", "fifo_share", "fifo_increment"],
+                ),
+            ),
+            (
+                !packet && self.fifo_share == 0.0,
+                ("fifo_share = 0", &["fifo_increment"]),
+            ),
+            (alone, ("recovery = false", &["resend_after", "timeout"])),
+        ])
     }
 
     /// What ports do for it.

@@ -24,45 +24,44 @@ use host::Host;
 use model::intent::{PortSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
-use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Refusal, Transport};
+use parts::{
+    Crowd, Fabric, Factory, Impatience, ParamError, Parameter, Protected, Refusal, Transport,
+    Unread,
+};
 use units::Rate;
 
 /// NDP on switches that trim. [ndp]
 pub static NDP: Ndp = Ndp {
     first_rtt: FirstRtt::Trimmed,
+    name: "ndp",
+    summary: "switches trim what has no room, receivers pull, senders spray over all paths (SIGCOMM 2017)",
 };
 /// NDP with Aeolus, on switches that do not. [aeolus]
 pub static AEOLUS: Ndp = Ndp {
     first_rtt: FirstRtt::Aeolus,
+    name: "ndp+aeolus",
+    summary: "and switches drop first windows first and trim nothing (SIGCOMM 2020)",
 };
 /// NDP with a first round trip that no pulled packet notices. [aeolus s2.3]
 pub static GAPS: Ndp = Ndp {
     first_rtt: FirstRtt::Gaps,
+    name: "ndp+gaps",
+    summary: "and first windows take only gaps: in the simulator alone",
 };
 
 /// The transport, for the registry: on switches that trim, or with a first round trip of one kind.
 pub struct Ndp {
     first_rtt: FirstRtt,
+    name: &'static str,
+    summary: &'static str,
 }
 
 impl Transport for Ndp {
     fn name(&self) -> &'static str {
-        match self.first_rtt {
-            FirstRtt::Trimmed => "ndp",
-            FirstRtt::Aeolus => "ndp+aeolus",
-            FirstRtt::Gaps => "ndp+gaps",
-        }
+        self.name
     }
     fn summary(&self) -> &'static str {
-        match self.first_rtt {
-            FirstRtt::Trimmed => {
-                "switches trim what has no room, receivers pull, senders spray over all paths (SIGCOMM 2017)"
-            }
-            FirstRtt::Aeolus => {
-                "and switches drop first windows first and trim nothing (SIGCOMM 2020)"
-            }
-            FirstRtt::Gaps => "and first windows take only gaps: in the simulator alone",
-        }
+        self.summary
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
@@ -82,12 +81,18 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
-        self.preferred_in(facts)?;
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
+        self.preferred_in(facts)?;
         Ok(early::settle(self, facts.encap))
     }
     fn suits(&self, port: &PortSpec, _: &SwitchSpec) -> Result<(), Refusal> {
         port::suits(self, port)
+    }
+    fn unread(&self) -> Vec<Unread> {
+        self.without_effect()
+    }
+    fn impatience(&self, config: &EndpointConfig) -> Option<Impatience> {
+        settings::impatience(self, config)
     }
     fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
         early::protected(self, config, crowd)

@@ -7,7 +7,7 @@ use model::intent::{DropBy, DropMeasure};
 use parts::forms::{Count, Flag, Number, Or, Size, Time, Words};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
-use parts::{ParamError, Parameter};
+use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::Span;
 
@@ -114,6 +114,9 @@ const OF_TRIMMING: [&str; 8] = [
     "bounce",
 ];
 
+/// Keys that mean nothing where a transport that trims is to do without.
+const OF_TRIMMED: &[&str] = &["queue", "trim", "coin", "turns", "header_room", "bounce"];
+
 /// The keys that there are with a first round trip of this kind.
 fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<Params>> + Clone {
     let trims = first_rtt == FirstRtt::Trimmed;
@@ -189,6 +192,18 @@ impl Params {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Keys that others leave without effect.
+    pub(super) fn without_effect(&self) -> Vec<Unread> {
+        let dropped = self.ports == Ports::DropTail;
+        let random = self.ways == Spray::Random;
+        let scored: &[&str] = &["scoreboard"];
+        parts::unread([
+            (dropped, ("ports = \"drop-tail\"", OF_TRIMMED)),
+            (random, ("ways = \"random\"", scored)),
+            (self.ways == Spray::Flow, ("ways = \"flow\"", scored)),
+        ])
     }
 
     /// Every key with its final value.

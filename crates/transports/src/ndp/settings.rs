@@ -6,6 +6,7 @@ use super::params::{Params, Spray};
 use super::port::longest_wait;
 use model::intent::{CreditSpec, DropBy};
 use model::{Encap, EndpointConfig, HostId, Rng};
+use parts::Impatience;
 use units::{LineTime, Span};
 
 /// Frames beyond an idle round trip that a first window has, for ports to trim: the paper's 30 where that holds 12. [ndp
@@ -57,6 +58,24 @@ pub(super) fn window_max(params: &Params) -> u32 {
     }
 }
 
+/// Full ports that take a good part of `timeout` to drain: who waits behind them may be given up.
+pub(super) fn impatience(params: &Params, config: &EndpointConfig) -> Option<Impatience> {
+    let (wait, drain) = (params.timeout, full_ports(params, config));
+    let least = drain.times(ASKED_IN_TIMEOUT);
+    let key = "timeout";
+    (least > wait).then_some(Impatience {
+        key,
+        wait,
+        drain,
+        least,
+    })
+}
+
+/// An idle round trip, and what two full ports of a host's line hold.
+fn full_ports(params: &Params, config: &EndpointConfig) -> Span {
+    config.base_rtt + longest_wait(params, config.encap, config.rate).times(2)
+}
+
 impl Settings {
     pub(super) fn new(params: &Params, config: &EndpointConfig) -> Self {
         let encap = config.encap;
@@ -88,9 +107,8 @@ impl Settings {
         let jitter = (gap as f64 * params.pull_jitter) as u64;
         let bursts = params.bursts();
         // DEVIATES(ndp): 1 ms is more than its ports hold at 10 Gb/s and more; slower ones hold more.
-        let in_full_ports = longest_wait(params, encap, config.rate).times(2);
         let most = Span(params.timeout.0 / ASKED_IN_TIMEOUT);
-        let auto_rto = (config.base_rtt + in_full_ports).min(most).max(RTO);
+        let auto_rto = full_ports(params, config).min(most).max(RTO);
         Self {
             encap,
             payload_max: encap.payload_max.min(PAYLOAD_MAX),
