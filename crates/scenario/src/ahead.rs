@@ -3,7 +3,8 @@
 //! How much is lost and sent again, how fast flows that share a line become, and how many ports have anything to do follow
 //! from all messages together. So `check` runs the scenario itself until it has had so many packet-hops. Most runs that
 //! somebody tries are over by then, and what they take is known. Of a longer one the second half of that tells what a
-//! byte and a moment take from then on: it goes on until every byte was there, or until its end, whichever is first.
+//! byte and a moment take from then on: it goes on until every byte was there, or until its end, whichever is first. Where
+//! that would not be more of the same, since others join or leave later, all of it is run in short ([`shorter`](crate::shorter)).
 //!
 //! Many short messages that come one after the other are hardly served by then: packets of all are on the way, and few have
 //! arrived. There a part is run to its end instead: the first messages, which come as densely as all, and half of them.
@@ -34,6 +35,25 @@ const PART_HOPS: u64 = HOPS / 2;
 const PART_HOPS_MAX: u64 = 4 * HOPS;
 /// Messages of a part that ended tell how fast it is served; those behind them are the longest. [ours]
 const PART_SERVED: f64 = 0.9;
+
+/// A run in short is long enough to tell after so many round trips; it is tried so often to find its share; and of its ports
+/// so many samples are taken. [ours]
+const SETTLED: u64 = 10;
+const TRIES: u32 = 3;
+const MOMENTS_LEAST: u64 = 64;
+
+/// What is run.
+#[derive(Clone, Copy)]
+enum Part {
+    Whole,
+    /// So many of the messages.
+    First(usize),
+    /// In a share of the time; what is `least` of these tells which messages may be made shorter.
+    Short {
+        share: f64,
+        least: f64,
+    },
+}
 
 /// How far a run came.
 #[derive(Clone, Copy)]
@@ -95,13 +115,14 @@ impl Assembled {
         if self.topology.links.len() <= LINKS_MAX {
             let few = self.traffic.messages.len() <= MESSAGES_MAX;
             let whole = (few && self.memory(&load) <= MEMORY_MAX)
-                .then(|| self.begin(HOPS, None, None))
+                .then(|| self.begin(HOPS, None, Part::Whole))
                 .flatten()
                 .map(|(whole, _)| whole);
             let served = whole.is_some_and(|whole| whole.over || whole.done >= whole.active);
             let _ = (!served)
                 .then(|| self.multiply(&mut load))
                 .flatten()
+                .or_else(|| self.in_short(&mut load, whole?))
                 .or_else(|| self.correct(&mut load, whole?));
         }
         self.load = load.into();
@@ -114,12 +135,82 @@ impl Assembled {
         } else if self.is_mixed() {
             return None;
         } else {
-            self.rest(self.begin(HOPS / 2, None, None)?.0, whole)?
+            self.rest(self.begin(HOPS / 2, None, Part::Whole)?.0, whole)?
         };
         load.hops = whole.hops.saturating_add(rest.hops);
         load.lasts = whole.at.since(Time::ZERO) + rest.time;
-        load.open = load.open.max(whole.active_most);
-        self.see(load, HOPS, None)
+        load.open = if whole.over {
+            whole.active_most
+        } else {
+            load.open.max(whole.active_most)
+        };
+        self.see(load, HOPS, Part::Whole)
+    }
+
+    /// Runs it in a share of its time, and in half of that, and goes on from there.
+    fn in_short(&self, load: &mut Load, whole: Reached) -> Option<()> {
+        if whole.over || self.is_steady(whole) {
+            return None;
+        }
+        let (share, run) = self.share(load.hops.max(whole.hops))?;
+        let of = |share| Part::Short {
+            share,
+            least: share / 2.0,
+        };
+        let half = Part::Short {
+            share: share / 2.0,
+            least: share / 2.0,
+        };
+        let (half, _) = self.begin(PART_HOPS_MAX, None, half)?;
+        if !half.over || half.at.0 < self.base_rtt.0.saturating_mul(SETTLED) {
+            return None;
+        }
+        let more = 2.0 * (1.0 / share - 1.0);
+        let on = |half: u64, run: u64| {
+            let each = run.checked_sub(half)?;
+            Some(run.saturating_add(times(each, more)))
+        };
+        load.hops = on(half.hops, run.hops)?.max(whole.hops);
+        let lasts = Time(on(half.at.0, run.at.0)?).max(whole.at);
+        load.lasts = lasts.min(self.until()).since(Time::ZERO);
+        let open = on(half.active_most, run.active_most).unwrap_or(run.active_most);
+        load.open = open.min(self.traffic.messages.len() as u64);
+        self.see(load, PART_HOPS_MAX, of(share))
+    }
+
+    /// Whether what comes behind `whole` is more of the same: everything has begun in it, and ends with its last byte or
+    /// together with the run. Its second half tells better what that takes than a run in short: it is farther from the beginning.
+    fn is_steady(&self, whole: Reached) -> bool {
+        let early = Time(whole.at.0 / 2);
+        let until = self.until();
+        let mut messages = self.traffic.messages.iter();
+        let begun = messages.all(|message| {
+            let stop = message.stop.unwrap_or(Time::NEVER);
+            matches!(message.start, Start::At(at) if at <= early) && stop >= until
+        });
+        let mut faults = self.faults.iter();
+        let lasts = faults.all(|fault| fault.from <= early && fault.until >= until);
+        begun && lasts && !self.is_mixed()
+    }
+
+    /// The share of its time in which it has about [`HOPS`], and what it does then.
+    fn share(&self, hops: u64) -> Option<(f64, Reached)> {
+        let mut share = HOPS as f64 / hops as f64;
+        for _ in 0..TRIES {
+            share = share.min(0.5);
+            let part = Part::Short {
+                share,
+                least: share / 2.0,
+            };
+            let (run, _) = self.begin(PART_HOPS_MAX, None, part)?;
+            let few = run.hops < HOPS / 4 && share < 0.5;
+            if run.over && !few {
+                return Some((share, run));
+            }
+            let wanted = HOPS as f64 / run.hops.max(HOPS / 64) as f64;
+            share *= wanted;
+        }
+        None
     }
 
     /// Whether some messages end at a moment and some with their last byte: what comes behind a beginning is as those that
@@ -168,12 +259,12 @@ impl Assembled {
         let span = Span(times(load.span.0, slower.max(1.0)));
         let lasts = start(0)?.since(Time::ZERO) + span + rest;
         load.lasts = lasts.min(self.until().since(Time::ZERO));
-        self.see(load, PART_HOPS_MAX, Some(part / 2))
+        self.see(load, PART_HOPS_MAX, Part::First(part / 2))
     }
 
     /// Runs the first messages to their end.
     fn served(&self, part: usize) -> Option<Served> {
-        let (reached, mut ended) = self.begin(PART_HOPS_MAX, None, Some(part))?;
+        let (reached, mut ended) = self.begin(PART_HOPS_MAX, None, Part::First(part))?;
         ended.sort_unstable_by_key(|done| done.end);
         let by = ended.get(part_of(ended.len(), PART_SERVED))?.end;
         let mut waits = 0.0;
@@ -190,17 +281,28 @@ impl Assembled {
     }
 
     /// Runs it with samples of ports, and counts those that say something new.
-    fn see(&self, load: &mut Load, hops_max: u64, part: Option<usize>) -> Option<()> {
+    fn see(&self, load: &mut Load, hops_max: u64, part: Part) -> Option<()> {
+        if self.probes.every.is_none() {
+            return Some(());
+        }
         let moments = self.moments(load);
         let every = Span(load.lasts.0.checked_div(moments)?.max(1));
-        if self.probes.every.is_some() {
-            let sampled = Some((every, Time::ZERO.after(load.lasts)));
-            let (seen, _) = self.begin(hops_max, sampled, part)?;
-            let time = load.lasts.0 as f64 / seen.at.0.max(1) as f64;
-            let messages = part.map(|part| self.traffic.messages.len() as f64 / part as f64);
-            let share = time.min(messages.unwrap_or(time));
-            load.news = Some(times(seen.news, share.max(1.0)));
+        let lasts = Time::ZERO.after(load.lasts);
+        let (between, until) = match part {
+            Part::Whole | Part::First(_) => (every, lasts),
+            // No fewer samples than these: there is something new in the first and the last of what is seen.
+            Part::Short { share, .. } => {
+                let least = Span(times(load.lasts.0, share) / MOMENTS_LEAST);
+                (every.min(least).max(Span(1)), Time::NEVER)
+            }
+        };
+        let (seen, _) = self.begin(hops_max, Some((between, until)), part)?;
+        let passed = (seen.at.0 / between.0).max(1);
+        let mut share = moments as f64 / passed as f64;
+        if let Part::First(part) = part {
+            share = share.min(self.traffic.messages.len() as f64 / part as f64);
         }
+        load.news = Some(times(seen.news, share.max(1.0)));
         Some(())
     }
 
@@ -244,19 +346,23 @@ impl Assembled {
         })
     }
 
-    /// Runs it until there were so many packet-hops, with samples of ports every so often and until when, or the first `part`
-    /// of its messages; with what ended.
+    /// Runs a part of it until there were so many packet-hops, with samples of ports every so often and until when; with what
+    /// ended.
     fn begin(
         &self,
         hops_max: u64,
         samples: Option<(Span, Time)>,
-        part: Option<usize>,
+        part: Part,
     ) -> Option<(Reached, Vec<Completion>)> {
         let make = |config: &EndpointConfig| self.endpoint(config);
         let mut setup = self.setup(&make, 1);
-        if let Some(part) = part {
-            setup.traffic.messages.truncate(part);
-            setup.traffic.triggers.clear(); // nobody waits for any
+        match part {
+            Part::Whole => {}
+            Part::First(part) => {
+                setup.traffic.messages.truncate(part);
+                setup.traffic.triggers.clear(); // nobody waits for any
+            }
+            Part::Short { share, least } => self.shorten(&mut setup, share, least)?,
         }
         if let Some((_, until)) = samples {
             setup.until = setup.until.min(until);

@@ -759,7 +759,7 @@ impl Load {
     clippy::cast_sign_loss,
     reason = "estimates of bytes, and the cast saturates"
 )]
-fn sendable(run: &Assembled, message: &Message, until: Time) -> u64 {
+pub(crate) fn sendable(run: &Assembled, message: &Message, until: Time) -> u64 {
     let Start::At(start) = message.start else {
         return message.size;
     };

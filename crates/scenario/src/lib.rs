@@ -35,6 +35,7 @@ mod resolved;
 mod schema;
 mod section;
 mod settings;
+mod shorter;
 mod stops;
 #[cfg(test)]
 mod tests;
