@@ -41,6 +41,8 @@ const PART_SERVED: f64 = 0.9;
 const SETTLED: u64 = 10;
 const TRIES: u32 = 3;
 const MOMENTS_LEAST: u64 = 64;
+/// So many samples tell how many say something new. [ours]
+const LEAST_TOLD: usize = 8;
 
 /// What is run.
 #[derive(Clone, Copy)]
@@ -81,6 +83,8 @@ struct Look {
     ended: Vec<Completion>,
     last: BTreeMap<LinkId, PortSample>,
     news: u64,
+    /// How many there were of them until each moment.
+    news_until: Vec<(Time, u64)>,
 }
 
 impl Observer for Look {
@@ -102,6 +106,10 @@ impl Observer for Look {
                 } == *sample
             });
             self.news += u64::from(!same);
+            match self.news_until.last_mut() {
+                Some((at, news)) if *at == sample.at => *news = self.news,
+                _ => self.news_until.push((sample.at, self.news)),
+            }
         }
     }
     fn flows(&mut self, _: &[FlowSample]) {}
@@ -254,7 +262,10 @@ impl Assembled {
         let count = messages.len() as u64;
         let waits = whole.waits / load.span.0.max(1) as f64;
         let behind = 1.0 - 1.0 / slower.max(1.0);
-        load.open = times(count, waits.max(behind).min(1.0));
+        // Where all that wait are served at once, hardly any ends before the last has come.
+        let more = whole.open.saturating_sub(half.open) as f64 / (part - part / 2) as f64;
+        let grown = whole.open.saturating_add(times(count - part as u64, more));
+        load.open = times(count, waits.max(behind)).max(grown).min(count);
         let rest = whole.at.since(start(part)?);
         let span = Span(times(load.span.0, slower.max(1.0)));
         let lasts = start(0)?.since(Time::ZERO) + span + rest;
@@ -264,7 +275,8 @@ impl Assembled {
 
     /// Runs the first messages to their end.
     fn served(&self, part: usize) -> Option<Served> {
-        let (reached, mut ended) = self.begin(PART_HOPS_MAX, None, Part::First(part))?;
+        let (reached, look) = self.begin(PART_HOPS_MAX, None, Part::First(part))?;
+        let mut ended = look.ended;
         ended.sort_unstable_by_key(|done| done.end);
         let by = ended.get(part_of(ended.len(), PART_SERVED))?.end;
         let mut waits = 0.0;
@@ -276,6 +288,7 @@ impl Assembled {
             hops: reached.hops,
             at: reached.at,
             by,
+            open: reached.active_most,
             waits: waits / ended.len() as f64,
         })
     }
@@ -296,14 +309,36 @@ impl Assembled {
                 (every.min(least).max(Span(1)), Time::NEVER)
             }
         };
-        let (seen, _) = self.begin(hops_max, Some((between, until)), part)?;
+        let (seen, look) = self.begin(hops_max, Some((between, until)), part)?;
         let passed = (seen.at.0 / between.0).max(1);
         let mut share = moments as f64 / passed as f64;
         if let Part::First(part) = part {
             share = share.min(self.traffic.messages.len() as f64 / part as f64);
         }
         load.news = Some(times(seen.news, share.max(1.0)));
+        load.news_most = match part {
+            Part::First(_) => 0, // it goes on as it begins
+            Part::Whole => self.before_thinned(load.lasts, 1.0, &look.news_until),
+            Part::Short { share, .. } => self.before_thinned(load.lasts, share, &look.news_until),
+        };
         Some(())
+    }
+
+    /// Most samples that say something new just before every second moment is forgotten, of a run that `lasts` so long: in a
+    /// `share` of the time there were so many until which moment.
+    fn before_thinned(&self, lasts: Span, share: f64, news: &[(Time, u64)]) -> u64 {
+        let moments = SAMPLES_MAX / self.sampled().len().max(1);
+        let mut end = self.probes.every.unwrap_or(Span(1)).times(moments as u64);
+        let mut most = 0.0_f64;
+        while end < lasts && end > Span::ZERO {
+            let until = Time(times(end.0, share));
+            let passed = news.partition_point(|&(at, _)| at <= until);
+            if passed >= LEAST_TOLD {
+                most = most.max(news[passed - 1].1 as f64 / passed as f64);
+            }
+            end = end.times(2);
+        }
+        times(moments as u64, most)
     }
 
     /// Moments at which samples of ports are kept, of a run that lasts so long.
@@ -347,13 +382,13 @@ impl Assembled {
     }
 
     /// Runs a part of it until there were so many packet-hops, with samples of ports every so often and until when; with what
-    /// ended.
+    /// was seen.
     fn begin(
         &self,
         hops_max: u64,
         samples: Option<(Span, Time)>,
         part: Part,
-    ) -> Option<(Reached, Vec<Completion>)> {
+    ) -> Option<(Reached, Look)> {
         let make = |config: &EndpointConfig| self.endpoint(config);
         let mut setup = self.setup(&make, 1);
         match part {
@@ -382,6 +417,7 @@ impl Assembled {
             ended: Vec::new(),
             last: BTreeMap::new(),
             news: 0,
+            news_until: Vec::new(),
         };
         let outcome = sim::run(&setup, &mut look).ok()?;
         let accepted = outcome.accepted.values();
@@ -399,7 +435,7 @@ impl Assembled {
             news: look.news,
             over: !outcome.interrupted,
         };
-        Some((reached, look.ended))
+        Some((reached, look))
     }
 }
 
@@ -417,6 +453,8 @@ struct Served {
     at: Time,
     /// When most of it had ended.
     by: Time,
+    /// Most that were under way at once.
+    open: u64,
     /// How long a message took, on average, in picoseconds.
     waits: f64,
 }

@@ -528,6 +528,7 @@ impl Assembled {
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
+            rows: load.news_most.max(self.samples(load).2),
             samples: self.samples(load).2,
             events: if noted <= HOPS_KEPT_MAX { noted } else { 0 },
             noted: if noted > HOPS_KEPT_MAX {
@@ -617,6 +618,8 @@ pub(crate) struct Load {
     pub(crate) lasts: Span,
     /// Samples of ports that are kept, where a beginning of the run told.
     pub(crate) news: Option<u64>,
+    /// Most of them that there were before some were forgotten.
+    pub(crate) news_most: u64,
 }
 
 impl Load {

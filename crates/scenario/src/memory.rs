@@ -28,8 +28,9 @@ const PER_ROUTE: u64 = 4;
 const PER_MESSAGE: u64 = 540;
 /// What comes to that while it is under way.
 const PER_OPEN: u64 = 900;
-/// A sample of a port that says something new.
-const PER_SAMPLE: u64 = 210;
+/// A sample of a port that says something new, as a row, and what its tables take in the end.
+const PER_ROW: u64 = 136;
+const PER_SAMPLE: u64 = 74;
 /// A packet-hop of a run that is short enough to keep what it saw, for its slowest messages to be explained: noted, sorted
 /// and brought together.
 const PER_EVENT: u64 = 115;
@@ -49,7 +50,8 @@ pub(crate) struct Need {
     /// Messages, and most of them that are under way at once.
     pub(crate) messages: u64,
     pub(crate) open: u64,
-    /// Samples of ports that say something new.
+    /// Samples of ports that say something new: most that were there at once, and those that are kept.
+    pub(crate) rows: u64,
     pub(crate) samples: u64,
     /// Packet-hops that are kept.
     pub(crate) events: u64,
@@ -77,6 +79,7 @@ impl Need {
             (self.routes, PER_ROUTE),
             (self.messages, PER_MESSAGE),
             (self.open, PER_OPEN),
+            (self.rows, PER_ROW),
             (self.samples, PER_SAMPLE),
             (self.events, PER_EVENT),
             (self.noted, PER_NOTED),
