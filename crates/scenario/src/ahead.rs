@@ -50,7 +50,7 @@ enum Part {
     Whole,
     /// So many of the messages.
     First(usize),
-    /// In a share of the time; what is `least` of these tells which messages may be made shorter.
+    /// In a share of the time; the least share that it is compared with says which messages keep their size.
     Short {
         share: f64,
         least: f64,

@@ -43,11 +43,13 @@ struct Small {
 struct Shorter<'a> {
     run: &'a Assembled,
     share: f64,
+    /// The least share of all runs that are compared.
     least: f64,
 }
 
 impl Assembled {
-    /// Makes `setup` one of a `share` of its time, which is `least` at least in other runs; none where it cannot be.
+    /// Makes `setup` one of a `share` of its time; none where it cannot be. The least share of all runs that are compared, `least`,
+    /// says which messages keep their size.
     pub(crate) fn shorten(&self, setup: &mut Setup<'_>, share: f64, least: f64) -> Option<()> {
         let run = self;
         setup.traffic = Shorter { run, share, least }.traffic()?;
