@@ -308,7 +308,7 @@ impl Host {
     pub(super) fn owe(&mut self, cx: &mut Cx<'_>, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
         let preferred = self.settings.prefer == Some(conn.peer);
-        if self.pulls.is_free(cx.now, preferred, self.settings.gap) {
+        if self.pulls.is_free(cx.now, preferred, self.settings.gap()) {
             self.pulls.pulled(cx.now, self.settings.next_gap(cx.rng));
             conn.rx.pulls = conn.rx.pulls.wrapping_add(1);
             conn.rx.round = Some(self.pulls.round(preferred));

@@ -131,6 +131,12 @@ impl Settings {
         }
     }
 
+    /// The time from a pull to the next, on average.
+    #[inline]
+    pub(super) fn gap(&self) -> Span {
+        self.gap
+    }
+
     /// The time from a pull to the next.
     #[inline]
     pub(super) fn next_gap(&self, rng: &mut Rng) -> Span {
