@@ -463,6 +463,7 @@ fn blame(section: &Section, error: &WorkloadError) -> Diagnostic {
         "shift",
         "sigma",
         "jitter",
+        "stop",
     ];
     let key = about
         .into_iter()

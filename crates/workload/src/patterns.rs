@@ -370,4 +370,15 @@ mod tests {
             "0-99 10-99 20-99 "
         );
     }
+
+    #[test]
+    fn a_flow_that_would_start_when_all_have_stopped_is_refused() {
+        let stop_at = |us| stairs(Leave::At(Time::ZERO + Span::us(us)), Span::ZERO).generate(1);
+        assert!(stop_at(21).is_ok());
+        let refused = stop_at(20).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("stop = 20us: a flow that starts at 20us"),
+            "{refused}"
+        );
+    }
 }
