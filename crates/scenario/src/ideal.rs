@@ -37,6 +37,9 @@ struct Remembered {
     takes: Span,
 }
 
+/// No message takes longer on a line: several such times add up. [ours]
+const LONGEST: Span = Span(u64::MAX / 8);
+
 impl<'a> Ideal<'a> {
     pub(crate) fn new(run: &'a Assembled) -> Self {
         Self {
@@ -83,8 +86,11 @@ impl<'a> Ideal<'a> {
             (conn.b, conn.a)
         };
         let lane = run.lanes.get(message.conn as usize).copied().unwrap_or(0);
-        let frames = Frames::of(run.encap, message.size);
         let ways = self.ways.between(src, dst);
+        // A slow line would carry a flow without an end for longer than time can count.
+        let carried = (ways.stages.iter()).map(|stage| stage.fastest.bytes_in(LONGEST).0);
+        let size = message.size.min(carried.min().unwrap_or(u64::MAX));
+        let frames = Frames::of(run.encap, size);
         let in_order = frames.in_order(&ways.stages);
         let least = if self.spreads[usize::from(lane)] && !ways.is_one() {
             in_order.min(frames.any_order(&ways.stages))

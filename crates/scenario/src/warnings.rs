@@ -210,13 +210,16 @@ pub(crate) fn buffers(
         }
         let unread = chosen(&switch.buffer) && !switch.host_queue;
         return unread.then(|| {
-            "switch.buffer is not read, because the ports of a switch share a memory; set \
-             switch.shared_buffer"
+            "switch.buffer is not read, because the ports of a switch share a memory, which switch.shared_buffer sets"
                 .to_owned()
         });
     }
     if !reads_buffer(topology, ports) {
-        return chosen(&switch.buffer).then(|| {
+        let legacy = Legacy::of(scenario).ok().flatten();
+        let legacy_reads =
+            legacy.is_some_and(|legacy| legacy.own) && scenario.legacy.buffer.is_none();
+        let unread = chosen(&switch.buffer) && !legacy_reads;
+        return unread.then(|| {
             "switch.buffer is not read, because every queue of these ports has a limit of its own, which the \
              transport sets"
                 .to_owned()

@@ -41,3 +41,18 @@ fn messages_that_wait_for_others_inside_a_window_count_with_what_came_in_it() {
         );
     }
 }
+
+/// The ideal time of a flow without an end was longer than time is.
+#[test]
+fn a_flow_without_an_end_may_cross_slow_lines() {
+    let text = "[topology]\nkind = \"fat-tree\"\nk = 4\nhost_rate = \"10Mbps\"\n\
+                [workload]\nkind = \"long-flows\"\npairs = [\"1 -> 2\"]\nstop = \"20ms\"\n[transport]\nkind = \"dctcp\"\n";
+    let run = load_text("t.toml", text, &[]).and_then(Scenario::assemble);
+    let record = run.and_then(|run| run.run(1, "", &mut Alone));
+    let record = record.unwrap_or_else(|e| panic!("{e}"));
+    assert!(
+        record.flows[0].received > 10_000,
+        "{}",
+        record.flows[0].received
+    );
+}

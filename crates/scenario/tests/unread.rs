@@ -164,3 +164,20 @@ fn what_set_says_of_another_transport_or_flow_control_is_said_to_change_nothing(
     let dctcp = read("[transport]\nkind = \"dctcp\"\n", &["switch.mark.min=10KB"]);
     assert_eq!(dctcp.unread_sets(), None);
 }
+
+/// Where others have a queue of their own, it is as long as the buffer.
+#[test]
+fn a_buffer_is_read_where_others_have_a_queue_of_their_own() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 4\n[[workload]]\nkind = \"incast\"\nsenders = 3\n\
+                [[workload]]\nkind = \"incast\"\nsenders = 3\ntransport = \"dctcp\"\n[transport]\nkind = \"ndp\"\n\
+                [switch]\nbuffer = \"20KB\"\n[switch.legacy]\nqueue = \"own\"\n";
+    let said = |sets: &[&str]| {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let run = load_text("t.toml", text, &sets).and_then(Scenario::assemble);
+        let said = run.unwrap_or_else(|e| panic!("{e}")).warnings;
+        said.iter()
+            .any(|said| said.contains("switch.buffer is not read"))
+    };
+    assert!(!said(&[]));
+    assert!(said(&["switch.legacy.buffer=30KB"]));
+}

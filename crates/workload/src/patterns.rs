@@ -34,6 +34,17 @@ pub struct Permutation {
     pub tag: String,
 }
 
+/// Refuses flows that all stop when the last of them, `last`, may not have started: it would never stop.
+fn starts_before(stop: Time, last: Time, jitter: Span) -> Result<(), WorkloadError> {
+    let latest = last.after(jitter);
+    if latest < stop {
+        return Ok(());
+    }
+    Err(WorkloadError(format!(
+        "stop = {stop}: the last flow may start at {latest}, and would never stop; let all start before, or stop later"
+    )))
+}
+
 /// Shuffles that are tried for one without a fixed point. One in e succeeds, so that this many
 /// fail once in 10^199 seeds.
 const SHUFFLES_MAX: u32 = 1000;
@@ -45,6 +56,9 @@ impl Permutation {
     /// If hosts would send to themselves.
     pub fn generate(&self, seed: u64) -> Result<Traffic, WorkloadError> {
         at_least("hosts", self.hosts, 2)?;
+        if let Some(stop) = self.stop {
+            starts_before(stop, self.start, self.jitter)?;
+        }
         let to: Vec<u32> = match self.partner {
             Partner::Random => derangement(self.hosts, &mut Draw::Order.stream(seed, 0)),
             Partner::Shift(n) if n % self.hosts == 0 => {
@@ -162,6 +176,10 @@ impl Staircase {
         }
         let mut flows = OneShots::default();
         let count = self.pairs.len() as u64;
+        if let Leave::At(stop) = self.leave {
+            let last = self.start.after(self.every.times(count.saturating_sub(1)));
+            starts_before(stop, last, self.jitter)?;
+        }
         for (i, (number, &(src, dst))) in (0..).zip((0..).zip(&self.pairs)) {
             if src == dst {
                 return Err(WorkloadError(format!(
@@ -377,8 +395,13 @@ mod tests {
         assert!(stop_at(21).is_ok());
         let refused = stop_at(20).unwrap_err().to_string();
         assert!(
-            refused.starts_with("stop = 20us: a flow that starts at 20us"),
+            refused.starts_with("stop = 20us: the last flow may start at 20us"),
             "{refused}"
         );
+        let late = stairs(Leave::At(Time::ZERO + Span::us(29)), Span::us(9));
+        for seed in 0..20 {
+            let refused = late.generate(seed).is_err();
+            assert!(refused, "by the scenario, and not by chance");
+        }
     }
 }
