@@ -471,7 +471,7 @@ struct Rest {
     clippy::cast_sign_loss,
     reason = "an estimate, and the cast saturates"
 )]
-fn times(count: u64, share: f64) -> u64 {
+pub(crate) fn times(count: u64, share: f64) -> u64 {
     (count as f64 * share) as u64
 }
 

@@ -6,6 +6,7 @@
 //! close to each other as they are. What takes its time whatever the share, like round trips and timers, is in a run of half the
 //! share as well: the difference of the two tells what each further share takes.
 
+use crate::ahead::times;
 use crate::assemble::{Assembled, is_timed};
 use crate::check::sendable;
 use sim::{Fault, FaultKind, Setup};
@@ -107,12 +108,12 @@ impl Shorter<'_> {
     ) -> Option<Message> {
         let mut message = *message;
         if !small && message.size < ENDLESS {
-            message.size = part(message.size, self.share).max(1);
+            message.size = times(message.size, self.share).max(1);
         }
         message.stop = message.stop.map(|stop| time(stop, self.share));
         let shorter = |delay: Span| match kept {
             Kept::OfConns => delay,
-            Kept::All | Kept::First(..) => Span(part(delay.0, self.share)),
+            Kept::All | Kept::First(..) => Span(times(delay.0, self.share)),
         };
         match &mut message.start {
             Start::At(at) => {
@@ -168,7 +169,7 @@ impl Shorter<'_> {
                 .filter(|_| small.count as f64 * self.least >= FIRST_LEAST);
             match first {
                 _ if all => Some(Kept::All),
-                Some(first) => Some(Kept::First(part(small.count, self.share), first)),
+                Some(first) => Some(Kept::First(times(small.count, self.share), first)),
                 None if small.first.is_none() && traffic.triggers.is_empty() => Some(Kept::OfConns),
                 None => None,
             }
@@ -189,7 +190,7 @@ impl Shorter<'_> {
             return None;
         }
         let counts = counts.into_iter();
-        Some(counts.map(|count| part(count, self.share)).collect())
+        Some(counts.map(|count| times(count, self.share)).collect())
     }
 }
 
@@ -207,12 +208,12 @@ impl Kept {
 fn shorter(fault: &Fault, share: f64) -> Fault {
     let kind = match fault.kind {
         FaultKind::Down { detect } => FaultKind::Down {
-            detect: Span(part(detect.0, share)),
+            detect: Span(times(detect.0, share)),
         },
         FaultKind::Loss { ppb, only, most } => FaultKind::Loss {
             ppb,
             only,
-            most: most.map(|most| part(most, share)),
+            most: most.map(|most| times(most, share)),
         },
         other => other,
     };
@@ -224,19 +225,10 @@ fn shorter(fault: &Fault, share: f64) -> Fault {
     }
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "an estimate, and the cast saturates"
-)]
-fn part(of: u64, share: f64) -> u64 {
-    (of as f64 * share) as u64
-}
-
 /// A moment, in a share of the time.
 fn time(at: Time, share: f64) -> Time {
     if at == Time::NEVER {
         return at;
     }
-    Time(part(at.0, share))
+    Time(times(at.0, share))
 }
