@@ -137,6 +137,17 @@ impl Timers {
         self.replace_first(Time::NEVER);
     }
 
+    /// The owners of the first near entry and of the two of which one mostly follows it; `None` where fewer than
+    /// `crowd` entries are near.
+    #[inline]
+    pub fn soon(&self, crowd: usize) -> Option<[u32; 3]> {
+        if self.near.len() < crowd {
+            return None;
+        }
+        let first = self.near.first_chunk()?;
+        Some(first.map(|near| self.read(near).1))
+    }
+
     /// Entries in the heap, those that no longer count included.
     pub fn len(&self) -> usize {
         self.near.len() + self.far.len()
@@ -324,6 +335,18 @@ mod tests {
             alarms_ring_once(unit, 0);
         }
         alarms_ring_once(1, (1 << OWNER_BITS) - 25); // half of these have too long a number
+    }
+
+    #[test]
+    fn who_rings_soon_is_known_before_the_moment_has_come() {
+        let (mut timers, mut alarms) = (Timers::default(), [Alarm::OFF; 4]);
+        for (owner, at) in [(3, 40), (1, 30), (2, 20), (0, 90)] {
+            assert_eq!(timers.soon(4), None);
+            timers.set(&mut alarms[owner as usize], owner, Time(at));
+        }
+        let [first, second, third] = timers.soon(4).expect("four are near");
+        assert_eq!((first, second.min(third), second.max(third)), (2, 1, 3));
+        assert_eq!(timers.soon(5), None);
     }
 
     fn alarms_ring_once(unit: u64, first: u32) {

@@ -43,7 +43,7 @@ use parts::keys;
 use parts::slab::Slab;
 use parts::timers::Timers;
 use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport, Unread};
-use receiver::{Flows, Receiver};
+use receiver::{Flows, Receiver, fetch_soon};
 use sender::{Fate, Sender};
 use settings::Settings;
 use std::collections::VecDeque;
@@ -241,6 +241,9 @@ const fn sender_alarm(slot: u32) -> u32 {
 }
 const fn receiver_alarm(slot: u32) -> u32 {
     slot << 1 | 1
+}
+const fn slot_of(alarm: u32) -> u32 {
+    alarm >> 1
 }
 
 impl ExpressPassHost {
@@ -585,7 +588,7 @@ impl ExpressPassHost {
     /// Calls the owner of the first alarm, if it is really due.
     #[inline]
     fn ring(&mut self, cx: &mut Cx<'_>, owner: u32) {
-        let slot = owner >> 1;
+        let slot = slot_of(owner);
         if owner == receiver_alarm(slot) {
             let Some(receiver) = self.receivers.get_mut(slot) else {
                 return self.timers.gone();
@@ -597,6 +600,7 @@ impl ExpressPassHost {
                 Fate::Keep => {
                     let due = receiver.due();
                     self.timers.rung(&mut receiver.alarm, due);
+                    fetch_soon(&self.timers, &self.receivers, &self.flows);
                 }
                 Fate::Forget => {
                     self.timers.gone();
