@@ -20,8 +20,8 @@ use crate::timers::Timers;
 use conn::Phase;
 use done::Done;
 use model::{
-    ConnId, Count, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, StuckFlow,
-    Totals, Transmit,
+    ConnId, Count, Cx, Encap, Endpoint, EndpointConfig, Event, HostId, Lifetime, Packet, Record,
+    StuckFlow, Totals, Transmit,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
@@ -108,6 +108,8 @@ pub trait Rules<const BITS: u32>: Send {
     /// Whether a connection opens with its data: the opener draws the token, and sends before anybody has answered.
     /// [`words!`](crate::words) writes packets of others alone.
     const EAGER: bool = false;
+    /// Bytes that every packet keeps free for the record beside it; 0 where none has one.
+    const ROOM: u16 = 0;
 
     /// What a packet says; `None` where it is none of this transport. [`words!`](crate::words) writes it.
     fn said(packet: &Packet) -> Option<Said>;
@@ -122,8 +124,15 @@ pub trait Rules<const BITS: u32>: Send {
     /// A connection begins.
     fn opened(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>) {}
 
-    /// A packet of the connection has arrived, and what it says has not been looked at.
-    fn heard(&mut self, now: Time, conn: &mut Conn<Self::Flow, BITS>, packet: &Packet) {}
+    /// A packet of the connection has arrived, this record beside it, and what it says has not been looked at.
+    fn heard(
+        &mut self,
+        now: Time,
+        conn: &mut Conn<Self::Flow, BITS>,
+        packet: &Packet,
+        record: &Record,
+    ) {
+    }
 
     /// A message begins, or the sender goes back to what is missing.
     fn begins(&mut self, now: Time, flow: &mut Self::Flow) {}
@@ -144,6 +153,12 @@ pub trait Rules<const BITS: u32>: Send {
 
     /// The last word on a packet that leaves.
     fn stamp(&mut self, conn: &mut Conn<Self::Flow, BITS>, packet: &mut Packet) {}
+
+    /// The record beside a packet that leaves, where there is [room](Rules::ROOM) for one. A last word on a connection
+    /// that is over has none.
+    fn beside(&mut self, conn: &mut Conn<Self::Flow, BITS>, packet: &Packet) -> Record {
+        Record::EMPTY
+    }
 
     /// When they want [`Rules::rang`].
     fn alarm(&self, flow: &Self::Flow) -> Time {
@@ -197,6 +212,9 @@ pub struct Host<R: Rules<BITS>, const BITS: u32> {
     /// Connections that have received what they were for.
     done: Done,
     timers: Timers,
+    /// Beside the packet that is being looked at, and beside the one that left last.
+    heard: Record,
+    beside: Record,
     /// A sender gives up after its patience; it is gone after twice that.
     long_silence: Span,
     totals: Totals,
@@ -205,7 +223,8 @@ pub struct Host<R: Rules<BITS>, const BITS: u32> {
 impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     /// A host without connections.
     pub fn new(rules: R, config: &EndpointConfig, limits: Limits) -> Self {
-        let payload_max = limits.payload_max.min(config.encap.payload_max);
+        let room = config.encap.payload_max.saturating_sub(R::ROOM);
+        let payload_max = limits.payload_max.min(room);
         let retry = limits.retry.over(config.base_rtt);
         Self {
             rules,
@@ -223,13 +242,15 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             paused: Aside::default(),
             done: Done::default(),
             timers: Timers::default(),
+            heard: Record::EMPTY,
+            beside: Record::EMPTY,
             long_silence: retry.patience().times(2),
             totals: Totals::default(),
         }
     }
 
     fn say(&mut self, said: Said, to: HostId, conn: ConnId) {
-        let packet = R::packet(said, to, conn, self.encap.wire(0));
+        let packet = R::packet(said, to, conn, self.encap.wire(R::ROOM));
         self.control.offer(packet, CONTROL_MAX);
     }
 
@@ -261,7 +282,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
         if !self.rules.must_tell() {
             return;
         }
-        let size = self.encap.wire(0);
+        let size = self.encap.wire(R::ROOM);
         for (&id, conn) in &self.conns {
             let told = conn.token != 0 && self.rules.tells(&conn.flow);
             if told {
@@ -340,6 +361,22 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     }
 }
 
+/// The last word on a packet that leaves, and the record beside it.
+fn finish<R: Rules<BITS>, const BITS: u32>(
+    rules: &mut R,
+    beside: &mut Record,
+    conn: &mut Conn<R::Flow, BITS>,
+    out: &mut Packet,
+) {
+    if R::STAMPS {
+        rules.stamp(conn, out);
+    }
+    if R::ROOM > 0 {
+        out.set_record();
+        *beside = rules.beside(conn, out);
+    }
+}
+
 /// What packets say.
 impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     fn on_open(&mut self, cx: &mut Cx<'_>, packet: &Packet, lifetime: Lifetime, token: Token) {
@@ -354,7 +391,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
                 let token = if R::EAGER { token } else { self.draw(cx) };
                 if self.accept(cx, id, lifetime, token, false) {
                     let conn = self.conns.get_mut(&id.0).expect("just added");
-                    self.rules.heard(cx.now, conn, packet);
+                    self.rules.heard(cx.now, conn, packet, &self.heard);
                 }
             }
         }
@@ -405,7 +442,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             Some(_) | None => return self.reset(cx, id, token),
         };
         (conn.phase, conn.token) = (Phase::Open, token);
-        self.rules.heard(cx.now, conn, packet);
+        self.rules.heard(cx.now, conn, packet, &self.heard);
         // Data tells the other end that it was heard; where none may leave, this does.
         if !conn.can_send(cx.now, &self.rules) || !cx.gates.may_send(id, R::PRIORITY) {
             let (peer, wants) = (conn.peer, conn.wants());
@@ -444,7 +481,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
             return;
         }
         conn.phase = Phase::Open;
-        self.rules.heard(cx.now, conn, packet);
+        self.rules.heard(cx.now, conn, packet, &self.heard);
         let verdict = conn.receiver.on_data(cx, id, piece);
         let (peer, answer) = (conn.peer, conn.receiver.answer(verdict));
         let done = conn.is_over();
@@ -510,7 +547,7 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
                 _ => _ = conn.silent_until.get_or_insert(until),
             }
         }
-        self.rules.heard(cx.now, conn, packet);
+        self.rules.heard(cx.now, conn, packet, &self.heard);
         let wait = self.rules.wait(&conn.flow, self.limits.retry.wait(0));
         match conn.sender.on_ack(cx.now, wanted, wait) {
             News::Heard => {}
@@ -640,6 +677,16 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
         self.settle(cx.now, id);
     }
 
+    fn on_packet_with(&mut self, cx: &mut Cx<'_>, packet: &Packet, record: &Record) {
+        self.heard = *record;
+        self.on_packet(cx, packet);
+        self.heard = Record::EMPTY;
+    }
+
+    fn record(&self, _: &Packet) -> Record {
+        self.beside
+    }
+
     fn on_gates(&mut self, cx: &mut Cx<'_>) {
         self.paused.look(cx.gates, R::PRIORITY);
     }
@@ -678,10 +725,10 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
             self.ask(ConnId(id));
         }
         if self.control.pop(out) {
-            if R::STAMPS
+            if (R::STAMPS || R::ROOM > 0)
                 && let Some(conn) = self.conns.get_mut(&out.conn.0)
             {
-                self.rules.stamp(conn, out);
+                finish(&mut self.rules, &mut self.beside, conn, out);
             }
             return Transmit::More;
         }
@@ -703,15 +750,13 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
                 continue;
             }
             let (piece, again) = conn.sender.transmit(self.limits.payload_max);
-            let size = self.encap.wire(piece.length);
+            let size = self.encap.wire(piece.length + R::ROOM);
             self.rules.leaves(cx.now, &mut conn.flow, size);
             let wait = self.limits.retry.wait(conn.sender.tries());
             conn.sender
                 .expect(cx.now, self.rules.wait(&conn.flow, wait));
             *out = R::packet(conn.data(piece, R::EAGER), conn.peer, id, size);
-            if R::STAMPS {
-                self.rules.stamp(conn, out);
-            }
+            finish(&mut self.rules, &mut self.beside, conn, out);
             self.totals.data_sent += 1;
             self.totals.retransmitted += u64::from(again);
             self.settle(cx.now, id);

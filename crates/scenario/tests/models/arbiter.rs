@@ -1,11 +1,8 @@
 //! A transport whose hosts have a connection to an arbiter beside those of their messages, as Fastpass has.
 
-#[path = "../../../../examples/fixed-window/src/fixed_window/header.rs"]
-mod header;
-
 use super::Model;
-use header::{Accept, Ack, CODEC, Data, Kind, ORDINAL_BITS, Open, PAYLOAD_MAX, Reset};
-use model::{Count, Encap, Endpoint, EndpointConfig, Facts, HostId, Lifetime, Net, Packet};
+use super::header::{Accept, Ack, CODEC, Data, Kind, ORDINAL_BITS, Open, PAYLOAD_MAX, Reset};
+use model::{Count, Encap, Endpoint, EndpointConfig, Facts, HostId, Lifetime, Net, Packet, Record};
 use parts::go_back::Sender;
 use parts::host::{self, Host, Limits, Retry, Rules, Token};
 use transports::{Fabric, Factory, ParamError};
@@ -89,7 +86,7 @@ impl Rules<ORDINAL_BITS> for Greeted {
         if few { Time::ZERO } else { Time::NEVER }
     }
 
-    fn heard(&mut self, _: Time, conn: &mut Conn, packet: &Packet) {
+    fn heard(&mut self, _: Time, conn: &mut Conn, packet: &Packet, _: &Record) {
         let accepted = Kind::of(packet) == Some(Kind::Accept);
         self.0.welcomes += u64::from(accepted && conn.lifetime() == Lifetime::Persistent);
     }

@@ -14,7 +14,7 @@ pub use params::Params;
 
 use header::{Accept, Ack, Data, Kind, ORDINAL_BITS, Open, PAYLOAD_MAX, Reset, TOKEN_MAX};
 use model::wire::Codec;
-use model::{Encap, Endpoint, EndpointConfig, Lifetime, Packet};
+use model::{Encap, Endpoint, EndpointConfig, Lifetime, Packet, Record};
 use parts::go_back::Sender;
 use parts::host::{self, Host, Limits, Rules};
 use parts::{Fabric, Factory, ParamError, Parameter, Transport};
@@ -153,7 +153,7 @@ impl Rules<ORDINAL_BITS> for Lines {
     }
 
     /// The other end has said what its line offers.
-    fn heard(&mut self, now: Time, conn: &mut Conn, packet: &Packet) {
+    fn heard(&mut self, now: Time, conn: &mut Conn, packet: &Packet, _: &Record) {
         let flow = &mut conn.flow;
         let rate = match Kind::of(packet) {
             Some(Kind::Data) => {

@@ -22,6 +22,83 @@ impl Rules<8> for Terse {
     }
 }
 
+/// What came beside a packet leaves beside the next one.
+struct Echo;
+
+impl Rules<8> for Echo {
+    type Flow = Record;
+    const ROOM: u16 = 40;
+
+    fn said(packet: &Packet) -> Option<Said> {
+        Plain::<false>::said(packet)
+    }
+
+    fn packet(said: Said, to: HostId, conn: ConnId, size: u16) -> Packet {
+        Plain::<false>::packet(said, to, conn, size)
+    }
+
+    fn due(&self, _: &Sender<8>, _: &Record) -> Time {
+        Time::ZERO
+    }
+
+    fn heard(&mut self, _: Time, conn: &mut Conn<Record, 8>, _: &Packet, record: &Record) {
+        conn.flow = *record;
+    }
+
+    fn beside(&mut self, conn: &mut Conn<Record, 8>, _: &Packet) -> Record {
+        conn.flow
+    }
+}
+
+#[test]
+fn records_come_and_leave_beside_packets_that_keep_room_for_them() {
+    let config = EndpointConfig::new(HostId(0), Rate::gbps(10), Encap::PAPER);
+    let limits = Limits {
+        retry: RETRY,
+        connections_max: 9,
+        payload_max: u16::MAX,
+        token_max: 200,
+    };
+    let mut host = Host::new(Echo, &config, limits);
+    let (mut rng, mut events, gates) = (
+        Rng::stream(1, stream::TEST, 0),
+        Vec::new(),
+        Gates::default(),
+    );
+    let mut cx = Cx {
+        now: Time(1),
+        rng: &mut rng,
+        events: &mut events,
+        peers: &Known,
+        gates: &gates,
+        wants_data: false,
+    };
+    host.connect(&mut cx, ONE, HostId(1), Lifetime::Persistent);
+    host.send(&mut cx, ONE, 5_000);
+    let small = Encap::PAPER.wire(40);
+    let mut out = Packet::EMPTY;
+    host.poll_transmit(&mut cx, &mut out);
+    let question = (out.size, out.has_record(), host.record(&out));
+    assert_eq!(question, (small, true, Record::EMPTY));
+    let said = Record::of(b"here");
+    let answer = Echo::packet(Said::Accept { token: 7 }, HostId(0), ONE, small);
+    host.on_packet_with(&mut cx, &answer, &said);
+    assert_eq!(host.poll_transmit(&mut cx, &mut out), Transmit::More);
+    let full = Encap::PAPER.payload_max;
+    assert_eq!(
+        (out.size, out.has_record()),
+        (Encap::PAPER.wire(full), true)
+    );
+    let Some(Said::Data { piece, .. }) = Echo::said(&out) else {
+        panic!("{out:?}")
+    };
+    assert_eq!((piece.length, host.record(&out)), (full - 40, said));
+    // A packet without a record says nothing.
+    host.on_packet(&mut cx, &Echo::packet(ack(7, 0, 0), HostId(0), ONE, small));
+    assert_eq!(host.poll_transmit(&mut cx, &mut out), Transmit::More);
+    assert_eq!(host.record(&out), Record::EMPTY);
+}
+
 #[test]
 fn rules_hear_of_each_message_when_it_begins_and_count_for_the_host() {
     let mut bench = Bench::<false>::opened(Lifetime::Persistent);
