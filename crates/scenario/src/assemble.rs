@@ -273,7 +273,7 @@ impl Scenario {
         warnings.extend(warnings::parameters(&self));
         warnings.extend(warnings::windows(&self, base_rtt, fastest, encap));
         warnings.extend(read);
-        Ok(Assembled {
+        let mut assembled = Assembled {
             title,
             warnings,
             scenario: self,
@@ -294,7 +294,10 @@ impl Scenario {
             control_rtt,
             probes,
             load: OnceLock::new(),
-        })
+        };
+        let every = assembled.probes.every;
+        assembled.probes.every = every.map(|every| assembled.sampled_every(every));
+        Ok(assembled)
     }
 }
 

@@ -4,7 +4,8 @@ use crate::assemble::{Assembled, Progress, Watch, row};
 use results::human;
 use results::{FlowRow, FlowSeriesRow, Names, PortSeries, PortSeriesRow};
 use sim::{Completion, FlowSample, Locked, Observer, PortSample};
-use units::{Span, Time};
+use units::{Bytes, Rate, Span, Time};
+use workload::{Conn, Start};
 
 /// Samples that a run keeps; beyond that every second moment is forgotten. 33 MB of rows, where each says something
 /// new.
@@ -67,6 +68,48 @@ impl<'a> Collector<'a> {
 }
 
 impl Assembled {
+    /// How often ports are sampled, where `every` was chosen: samples between those are forgotten before the run can end.
+    /// [ours]
+    pub(crate) fn sampled_every(&self, every: Span) -> Span {
+        let (least, sampled) = (self.lasts_at_least(), self.sampled().len() as u64);
+        let mut every = every;
+        while (least.0 / every.0).saturating_mul(sampled) > SAMPLES_MAX as u64 {
+            every = every.times(2);
+        }
+        every
+    }
+
+    /// A run that delivers all of its messages does not end before this: the last of them has started, and every host's
+    /// line has carried what it sends and gets.
+    fn lasts_at_least(&self) -> Span {
+        let until = self.until().since(Time::ZERO);
+        let mut least = Span::ZERO;
+        let mut bytes = vec![[0u64; 2]; self.topology.hosts as usize];
+        for message in self.traffic.messages.iter().filter(|m| m.stop.is_none()) {
+            if let Start::At(at) = message.start {
+                least = least.max(at.since(Time::ZERO));
+            }
+            let Conn { a, b, .. } = self.traffic.conns[message.conn as usize];
+            let (from, to) = if message.from_a { (a, b) } else { (b, a) };
+            for (host, way) in [(from, 0), (to, 1)] {
+                let carried = &mut bytes[host as usize][way];
+                *carried = carried.saturating_add(message.size);
+            }
+        }
+        for (host, [sent, got]) in self.topology.nodes.iter().zip(bytes) {
+            let rates = host
+                .ports
+                .iter()
+                .map(|&port| self.topology.link(port).rate.0);
+            let (rate, bytes) = (Rate(rates.sum()), Bytes(sent.max(got)));
+            if bytes >= rate.bytes_in(until) {
+                return until;
+            }
+            least = least.max(rate.serialize(bytes));
+        }
+        least.min(until)
+    }
+
     /// That a run was over before its first sample, where somebody chose when that is taken.
     pub(crate) fn unsampled(&self, end: Time) -> Option<String> {
         let (every, chosen) = (self.probes.every?, &self.scenario.output.every);

@@ -2,6 +2,7 @@
 
 use results::RunRecord;
 use scenario::{Alone, Scenario, load_text};
+use units::Span;
 
 fn run(more: &str) -> RunRecord {
     let text = format!(
@@ -43,4 +44,32 @@ fn a_run_that_is_over_before_its_first_sample_says_so_once() {
     assert_eq!(said("\nevery = \"0s\""), (true, 0));
     assert_eq!(said("\nevery = \"5us\""), (false, 0));
     assert_eq!(said(""), (false, 0));
+}
+
+#[test]
+fn samples_that_a_run_would_forget_are_not_taken() {
+    // Lines need 8 ms, so that two of three samples would be forgotten; or the last message starts then.
+    let busy = "[workload]\nkind = \"incast\"\nsenders = 32\nsize = \"312KB\"\n";
+    let late = "[workload]\nkind = \"incast\"\nsenders = 3\nsize = \"9KB\"\nstart = \"8ms\"\n";
+    let closed = "[workload]\nkind = \"incast-rr\"\nsenders = 32\nsize = \"100KB\"\nrounds = 3\n";
+    for workload in [busy, late, closed] {
+        let text = format!(
+            "[topology]\nkind = \"fat-tree\"\nk = 8\nhost_rate = \"10Gbps\"\n{workload}\
+             [transport]\nkind = \"dctcp\"\n[output]\nevery = \"4us\"\n"
+        );
+        let run = |all: bool| {
+            let of = load_text("a.toml", &text, &[]).and_then(Scenario::assemble);
+            let mut of = of.unwrap_or_else(|e| panic!("{e}"));
+            let every = of.probes.every.unwrap();
+            if all {
+                of.probes.every = Some(Span::us(4));
+            }
+            (every, of.run(1, "", &mut Alone).unwrap())
+        };
+        let ((every, few), (_, all)) = (run(false), run(true));
+        assert!(every > Span::us(4), "{every}: {workload}");
+        assert!(few.port_series.moments().len() > 100);
+        assert_eq!(few.port_series, all.port_series, "{workload}");
+        assert_eq!(few.flows, all.flows);
+    }
 }
