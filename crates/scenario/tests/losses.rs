@@ -486,3 +486,21 @@ fn a_stop_that_a_request_has_overtaken_stops_nothing() {
         );
     }
 }
+
+/// Copies wait for 31 s before a line of 100 kb/s, and Homa remembers a message for 25 s.
+#[test]
+fn a_message_that_is_received_twice_keeps_its_first_end_and_says_why() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 6\nhost_rate = \"100kbps\"\nhost_delay = \"20ms\"\n[workload]\n\
+                kind = \"incast\"\nsize = \"2KB\"\nsenders = 6\n[transport]\nkind = \"homa+aeolus\"\n[run]\n\
+                until = \"2000s\"\nseed = 699329\n[output]\nevery = \"0s\"\n[[faults]]\nkind = \"duplicate\"\n\
+                link = \"* -> *\"\nchance = 0.3\n";
+    let record = run(text, &[]);
+    let why = record.conservation.clone().expect_err("one is");
+    assert!(
+        why.starts_with(
+            "1 message was received twice: packets came when their receiver had forgotten"
+        ),
+        "{why}"
+    );
+    assert!(record.flows[4].end.unwrap() < Time(20_000_000_000_000));
+}

@@ -278,8 +278,10 @@ impl<'a> Book<'a> {
     /// Notes the end of a message. Returns false if it had ended before.
     pub(crate) fn set_ended(&self, number: u32, at: Time, size: u64) -> bool {
         let first = self.end[number as usize].load(Ordering::Relaxed) == NONE;
-        self.end[number as usize].store(at.0, Ordering::Relaxed);
-        self.size[number as usize].store(size, Ordering::Relaxed);
+        if first {
+            self.end[number as usize].store(at.0, Ordering::Relaxed);
+            self.size[number as usize].store(size, Ordering::Relaxed);
+        }
         first
     }
 

@@ -723,11 +723,11 @@ impl Host {
                     length,
                 } => {
                     let Some(number) = book.received_by(self.id, conn.0, ordinal) else {
-                        log.unexpected += 1;
+                        log.unsent += 1;
                         continue;
                     };
                     if !book.set_ended(number, now, length) {
-                        log.unexpected += 1;
+                        log.again += 1;
                         continue;
                     }
                     log.completions.push(Completion {

@@ -111,8 +111,9 @@ pub(crate) struct Log {
     pub(crate) last_hop: Time,
     /// When anything else last happened, at a host.
     pub(crate) last: Time,
-    /// Messages that ended twice or were never sent: a mistake of ours.
-    pub(crate) unexpected: u64,
+    /// Messages that were received once more, and those that were never sent.
+    pub(crate) again: u64,
+    pub(crate) unsent: u64,
     /// Packets that a transport would have sent although their gate was closed: a mistake of ours.
     pub(crate) breaches: u64,
     /// Connections refused: by which host, and when.

@@ -410,10 +410,19 @@ fn check_messages(
     logs: &[Log],
 ) -> Result<(), String> {
     let sum = |of: fn(&Log) -> u64| logs.iter().map(of).sum::<u64>();
-    let unexpected = sum(|log| log.unexpected);
-    if unexpected > 0 {
+    let (again, unsent) = (sum(|log| log.again), sum(|log| log.unsent));
+    let messages = |n: u64| match n {
+        1 => "1 message was".to_owned(),
+        _ => format!("{n} messages were"),
+    };
+    if unsent > 0 {
+        return Err(format!("{} received and never sent", messages(unsent)));
+    }
+    if again > 0 {
         return Err(format!(
-            "{unexpected} messages ended twice, or were received and never sent"
+            "{} received twice: packets came when their receiver had forgotten the connection. Either they waited longer than \
+             the transport remembers, as before slow lines with large buffers, or it is wrong",
+            messages(again)
         ));
     }
     let breaches = sum(|log| log.breaches);
