@@ -526,33 +526,38 @@ fn reproduce(
             if measured(&case.rows).next().is_none() {
                 break; // seeds change nothing
             }
-            // What compares messages, or draws curves, needs the run itself.
-            let whole = expected.draws(&case.name)
-                || case.rows.iter().any(|row| row.metric.compares_messages());
+            // What compares messages needs the run itself.
+            let whole = case.rows.iter().any(|row| row.metric.compares_messages());
             let kept = global.out.as_ref().filter(|_| !whole);
             let kept = kept.map(|out| {
                 let hash = plan.scenario.hash();
-                Kept::new(&folder(out, experiment), case, hash, seed)
+                Kept::new(&folder(out, experiment), expected, case, hash, seed)
             });
             let known = kept.as_ref().filter(|_| args.resume).and_then(Kept::read);
-            let needs = |row: &&mut Verdict| row.spec.metric.needs_a_run();
-            if let Some(known) = known {
-                for (row, number) in rows.iter_mut().filter(needs).zip(known) {
+            let drawn: Vec<_> = if let Some((numbers, drawn)) = known {
+                let needs = |row: &&mut Verdict| row.spec.metric.needs_a_run();
+                for (row, number) in rows.iter_mut().filter(needs).zip(numbers) {
                     row.values.push(number);
                 }
-                continue;
-            }
-            let name = format!("{} {} {seed}/{seeds}", experiment.name, case.name);
-            let record = once(&plan, &name, global, screen)?;
-            let run = Run {
-                record: &record,
-                bounds: plan.queue_bounds(),
+                drawn
+            } else {
+                let name = format!("{} {} {seed}/{seeds}", experiment.name, case.name);
+                let record = once(&plan, &name, global, screen)?;
+                let run = Run {
+                    record: &record,
+                    bounds: plan.queue_bounds(),
+                };
+                let numbers = take(&mut rows, &run);
+                let drawn = expected.drawn_by(&case.name);
+                let drawn: Vec<_> = drawn.map(|(_, curve)| curve.of(&record)).collect();
+                if let Some(kept) = kept {
+                    let written = kept.write(&numbers, &drawn);
+                    written.map_err(|error| screen.fail(exit::IO, &error.to_string()))?;
+                }
+                drawn
             };
-            expected.trace(&case.name, &record, curves);
-            let numbers = take(&mut rows, &run);
-            if let Some(kept) = kept {
-                let written = kept.write(&numbers);
-                written.map_err(|error| screen.fail(exit::IO, &error.to_string()))?;
+            for ((place, curve), points) in expected.drawn_by(&case.name).zip(drawn) {
+                curves.add(place, curve, points);
             }
         }
         for row in &mut rows {

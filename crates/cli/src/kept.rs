@@ -1,13 +1,13 @@
 //! Runs of `reproduce` that are kept beside their figure, for a command that is interrupted and given again.
 
-use experiments::{Case, Measured, Row};
+use experiments::{Case, Expected, Measured, Row};
 use results::FileError;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::UNIX_EPOCH;
 
-/// What one run measured, kept in a file.
+/// What one run measured and drew, kept in a file.
 pub(crate) struct Kept {
     dir: PathBuf,
     name: String,
@@ -15,38 +15,56 @@ pub(crate) struct Kept {
     of: String,
     /// What each of them is.
     rows: Vec<String>,
+    /// What each curve is.
+    curves: Vec<String>,
 }
+
+/// The points of a curve.
+type Points = Vec<(f64, f64)>;
 
 impl Kept {
     /// The run of `case` in the folder `out` of its experiment: of the scenario with this `hash`, by this program.
-    pub(crate) fn new(out: &Path, case: &Case, hash: u64, seed: u64) -> Self {
+    pub(crate) fn new(out: &Path, of: &Expected, case: &Case, hash: u64, seed: u64) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let name: String = case.name.chars().map(plain).collect();
         let row = |row: &Row| format!("{:?} {:?}", row.metric, row.window);
+        let curves = of.drawn_by(&case.name);
         Self {
             dir: out.join("runs"),
             name: format!("{name}-{seed}.txt"),
             of: format!("{}\nscenario {hash:016x}\n\n", *PROGRAM),
             rows: measured(&case.rows).map(row).collect(),
+            curves: curves
+                .map(|(place, curve)| format!("curve {place:?} {curve:?}"))
+                .collect(),
         }
     }
 
-    /// What it measured, a number for each row that needs a run; none where not all of that is kept.
-    pub(crate) fn read(&self) -> Option<Vec<Measured>> {
+    /// What it measured, a number for each row that needs a run, and what it drew; none where not all of that is kept.
+    pub(crate) fn read(&self) -> Option<(Vec<Measured>, Vec<Points>)> {
         let text = std::fs::read_to_string(self.dir.join(&self.name)).ok()?;
         let kept = text.strip_prefix(&self.of)?;
-        let of = |row: &String| {
-            let own = |line: &'_ str| number(line.strip_prefix(row.as_str())?.strip_prefix('\t')?);
+        let after = |what: &String| {
+            let own = |line: &'_ str| {
+                line.strip_prefix(what.as_str())?
+                    .strip_prefix('\t')
+                    .map(str::to_owned)
+            };
             kept.lines().find_map(own)
         };
-        self.rows.iter().map(of).collect()
+        let numbers = self.rows.iter().map(|row| number(&after(row)?));
+        let curves = self.curves.iter().map(|curve| points(&after(curve)?));
+        Some((
+            numbers.collect::<Option<_>>()?,
+            curves.collect::<Option<_>>()?,
+        ))
     }
 
-    /// Keeps what it measured.
+    /// Keeps what it measured and drew.
     ///
     /// # Errors
     /// The folder or the file that cannot be written.
-    pub(crate) fn write(&self, numbers: &[Measured]) -> Result<(), FileError> {
+    pub(crate) fn write(&self, numbers: &[Measured], curves: &[Points]) -> Result<(), FileError> {
         std::fs::create_dir_all(&self.dir).map_err(|source| FileError {
             path: self.dir.clone(),
             source,
@@ -55,6 +73,10 @@ impl Kept {
         for (row, number) in self.rows.iter().zip(numbers) {
             let ends = (number.at_most, number.at_least);
             let _ = writeln!(text, "{row}\t{} {} {}", number.value, ends.0, ends.1);
+        }
+        for (curve, points) in self.curves.iter().zip(curves) {
+            let points: Vec<String> = points.iter().map(|(x, y)| format!("{x} {y}")).collect();
+            let _ = writeln!(text, "{curve}\t{}", points.join(" "));
         }
         let fill = &mut |file: &mut dyn std::io::Write| file.write_all(text.as_bytes());
         results::files::write(&self.dir, &self.name, fill).map(drop)
@@ -87,6 +109,16 @@ fn number(line: &str) -> Option<Measured> {
     })
 }
 
+fn points(line: &str) -> Option<Points> {
+    let numbers = line.split(' ').filter(|word| !word.is_empty());
+    let numbers: Vec<f64> = numbers
+        .map(|word| word.parse().ok())
+        .collect::<Option<_>>()?;
+    let (points, rest) = numbers.as_chunks();
+    rest.is_empty()
+        .then(|| points.iter().map(|&[x, y]| (x, y)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,14 +126,14 @@ mod tests {
 
     #[test]
     fn what_is_kept_comes_back_bit_by_bit_and_not_for_anything_else() {
-        let expected = Experiment::find("aquarius-micro")
-            .unwrap()
-            .expected()
-            .unwrap();
+        let expected = Experiment::find("xpass-fig17").unwrap().expected().unwrap();
         let case = &expected.cases[0];
         let out = std::env::temp_dir().join(format!("tidegate-kept-{}", std::process::id()));
-        let kept = Kept::new(&out, case, 7, 1);
+        let kept = Kept::new(&out, &expected, case, 7, 1);
         assert_eq!(kept.read(), None, "nothing is kept yet");
+        let curves =
+            vec![vec![(1.0 / 3.0, 0.5), (2.0, 1.0)]; expected.drawn_by(&case.name).count()];
+        assert!(!curves.is_empty());
         let rows = measured(&case.rows).count();
         let numbers: Vec<Measured> = (0..rows)
             .map(|n| Measured {
@@ -110,9 +142,9 @@ mod tests {
                 at_least: n == 2,
             })
             .collect();
-        kept.write(&numbers).unwrap();
-        assert_eq!(kept.read(), Some(numbers));
-        let other = Kept::new(&out, case, 8, 1);
+        kept.write(&numbers, &curves).unwrap();
+        assert_eq!(kept.read(), Some((numbers, curves)));
+        let other = Kept::new(&out, &expected, case, 8, 1);
         assert_eq!(other.read(), None, "of another scenario");
         let file = out.join("runs").join(&kept.name);
         let text = std::fs::read_to_string(&file).unwrap();
@@ -128,11 +160,11 @@ mod tests {
                 quick: case.quick,
                 rows,
             };
-            Kept::new(&out, &case, 7, 1).read()
+            Kept::new(&out, &expected, &case, 7, 1).read()
         };
         let last = case.rows.last().unwrap().clone();
         assert_eq!(
-            with(vec![last.clone()]).map(|some| some.len()),
+            with(vec![last.clone()]).map(|(numbers, _)| numbers.len()),
             Some(1),
             "a part"
         );

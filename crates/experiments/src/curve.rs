@@ -119,9 +119,8 @@ struct Mean {
 pub struct Curves(BTreeMap<(usize, usize), Mean>);
 
 impl Curves {
-    /// Takes what `record`, one run of several seeds, has for a series of a panel.
-    pub fn add(&mut self, place: (usize, usize), curve: &Curve, record: &RunRecord) {
-        let points = curve.of(record);
+    /// Takes the points of one run of several seeds for a series of a panel, which is such a curve.
+    pub fn add(&mut self, place: (usize, usize), curve: &Curve, points: Vec<(f64, f64)>) {
         let known = self.0.entry(place).or_default();
         known.seeds += 1;
         if known.seeds == 1 {

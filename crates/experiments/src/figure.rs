@@ -8,7 +8,6 @@ use crate::metric::{Metric, Span2};
 use crate::sentence::{alone, quick_sentence, sentence};
 use crate::verdict::{Verdict, Word};
 use report::{Cut, Dot, Figure, Mark, Scale, Series};
-use results::RunRecord;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -365,26 +364,20 @@ fn by(evidence: &str) -> Option<&'static str> {
 }
 
 impl Expected {
-    /// Takes what a run of `case` has for the curves of the figure.
-    pub fn trace(&self, case: &str, record: &RunRecord, curves: &mut Curves) {
-        for (number, panel) in self.panels.iter().enumerate() {
-            for (i, series) in panel.series.iter().enumerate() {
-                let curve = series.curve.as_ref().or(panel.curve.as_ref());
-                if let (true, Some(curve)) = (series.case == case, curve) {
-                    curves.add((number, i), curve, record);
-                }
-            }
-        }
-    }
-
-    /// Whether a run of `case` has curves of the figure.
-    pub fn draws(&self, case: &str) -> bool {
-        let mut panels = self.panels.iter();
-        panels.any(|panel| {
-            let curve = |series: &SeriesSpec| series.curve.is_some() || panel.curve.is_some();
-            let mut series = panel.series.iter();
-            series.any(|series| series.case == case && curve(series))
-        })
+    /// The curves of the figure that runs of `case` draw, and the panel and series of each.
+    pub fn drawn_by<'a>(
+        &'a self,
+        case: &'a str,
+    ) -> impl Iterator<Item = ((usize, usize), &'a Curve)> {
+        let of_panel = move |(number, panel): (usize, &'a Panel)| {
+            let series = panel.series.iter().enumerate();
+            let own = series.filter(move |(_, series)| series.case == case);
+            own.filter_map(move |(i, series)| {
+                let curve = series.curve.as_ref().or(panel.curve.as_ref())?;
+                Some(((number, i), curve))
+            })
+        };
+        self.panels.iter().enumerate().flat_map(of_panel)
     }
 
     /// The figure with what was found; `command` repeats it, and `quick` says what a quick run left out.

@@ -3,7 +3,7 @@
 use super::{Retry, Rules, Said, Token};
 use crate::go_back::{Piece, Receiver, Sender};
 use crate::timers::Alarm;
-use model::{ConnId, Cx, Excused, HostId, Lifetime};
+use model::{ConnId, Cx, Excused, HostId, Lifetime, Packet, Record};
 use units::Time;
 
 /// How far the opening of a connection is.
@@ -217,6 +217,22 @@ impl<F: Default, const BITS: u32> Conn<F, BITS> {
                 self.sender.wait_until(later);
             }
         }
+    }
+
+    /// The last word on a packet that leaves; returns the record beside it.
+    pub(super) fn finish<R: Rules<BITS, Flow = F>>(
+        &mut self,
+        rules: &mut R,
+        out: &mut Packet,
+    ) -> Record {
+        if R::STAMPS {
+            rules.stamp(self, out);
+        }
+        if R::ROOM == 0 {
+            return Record::EMPTY;
+        }
+        out.set_record();
+        rules.beside(self, out)
     }
 
     pub(super) fn deadline<R: Rules<BITS, Flow = F>>(&self, rules: &R) -> Time {

@@ -361,22 +361,6 @@ impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     }
 }
 
-/// The last word on a packet that leaves, and the record beside it.
-fn finish<R: Rules<BITS>, const BITS: u32>(
-    rules: &mut R,
-    beside: &mut Record,
-    conn: &mut Conn<R::Flow, BITS>,
-    out: &mut Packet,
-) {
-    if R::STAMPS {
-        rules.stamp(conn, out);
-    }
-    if R::ROOM > 0 {
-        out.set_record();
-        *beside = rules.beside(conn, out);
-    }
-}
-
 /// What packets say.
 impl<R: Rules<BITS>, const BITS: u32> Host<R, BITS> {
     fn on_open(&mut self, cx: &mut Cx<'_>, packet: &Packet, lifetime: Lifetime, token: Token) {
@@ -728,7 +712,7 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
             if (R::STAMPS || R::ROOM > 0)
                 && let Some(conn) = self.conns.get_mut(&out.conn.0)
             {
-                finish(&mut self.rules, &mut self.beside, conn, out);
+                self.beside = conn.finish(&mut self.rules, out);
             }
             return Transmit::More;
         }
@@ -756,7 +740,7 @@ impl<R: Rules<BITS>, const BITS: u32> Endpoint for Host<R, BITS> {
             conn.sender
                 .expect(cx.now, self.rules.wait(&conn.flow, wait));
             *out = R::packet(conn.data(piece, R::EAGER), conn.peer, id, size);
-            finish(&mut self.rules, &mut self.beside, conn, out);
+            self.beside = conn.finish(&mut self.rules, out);
             self.totals.data_sent += 1;
             self.totals.retransmitted += u64::from(again);
             self.settle(cx.now, id);
