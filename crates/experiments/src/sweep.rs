@@ -33,7 +33,7 @@ pub fn axes(sets: &[String]) -> Result<Vec<Axis>, String> {
             varies: values.len() > 1,
             values: values
                 .into_iter()
-                .map(|value| (value.clone(), vec![format!("{key}={value}")]))
+                .map(|item| (item.shown, vec![format!("{key}={}", item.written)]))
                 .collect(),
         })
     };
@@ -166,37 +166,80 @@ pub struct Point {
     pub seed: u64,
 }
 
+/// A value as tables show it, and as an override writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Item {
+    shown: String,
+    written: String,
+}
+
+impl Item {
+    fn plain(text: String) -> Self {
+        Self {
+            written: text.clone(),
+            shown: text,
+        }
+    }
+
+    /// One of a list. A quoted one is the text between its quotes, whatever that looks like.
+    fn listed(text: &str) -> Self {
+        let text = text.trim();
+        let quoted = text.starts_with(['"', '\'']);
+        match toml_value(text) {
+            Some(toml::Value::String(shown)) if quoted => {
+                let word = |c: char| c.is_ascii_alphanumeric() || "-_+./".contains(c);
+                let alone =
+                    !shown.is_empty() && shown.chars().all(word) && toml_value(&shown).is_none();
+                let written = if alone {
+                    shown.clone()
+                } else {
+                    text.to_owned()
+                };
+                Self { shown, written }
+            }
+            _ => Self::plain(text.to_owned()),
+        }
+    }
+}
+
+/// What TOML takes the text of a value for.
+fn toml_value(text: &str) -> Option<toml::Value> {
+    let mut table = format!("value={text}").parse::<toml::Table>().ok()?;
+    table.remove("value")
+}
+
 /// `[a, b]`, `lo..hi:step`, or one value.
-fn values(text: &str) -> Result<Vec<String>, String> {
+fn values(text: &str) -> Result<Vec<Item>, String> {
     if let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
-        let mut items: Vec<String> = split(list)
-            .into_iter()
-            .map(|item| item.trim().trim_matches('"').to_owned())
-            .collect();
+        let mut items: Vec<Item> = split(list).into_iter().map(Item::listed).collect();
         // What is listed twice is run once.
         let mut seen = BTreeSet::new();
-        items.retain(|item| seen.insert(item.clone()));
-        return if items.iter().any(String::is_empty) {
+        items.retain(|item| seen.insert(item.written.clone()));
+        return if items.iter().any(|item| item.written.is_empty()) {
             Err(format!("{text} has an empty item"))
         } else {
             Ok(items)
         };
     }
     match range(text) {
-        Some(range) => range,
-        None => Ok(vec![text.to_owned()]),
+        Some(range) => Ok(range?.into_iter().map(Item::plain).collect()),
+        None => Ok(vec![Item::plain(text.to_owned())]),
     }
 }
 
 /// Commas outside of quotes and brackets.
 fn split(list: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0u32, false);
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0u32);
+    let (mut quote, mut escaped) = (None, false);
     for (i, c) in list.char_indices() {
-        match c {
-            '"' => quoted = !quoted,
-            '[' | '{' if !quoted => depth += 1,
-            ']' | '}' if !quoted => depth = depth.saturating_sub(1),
-            ',' if !quoted && depth == 0 => {
+        match (quote, c) {
+            (Some('"'), _) if escaped => escaped = false,
+            (Some('"'), '\\') => escaped = true,
+            (Some(open), _) if c == open => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
                 parts.push(&list[start..i]);
                 start = i + 1;
             }
@@ -210,7 +253,11 @@ fn split(list: &str) -> Vec<&str> {
 /// `0.2..0.8:0.2` as decimals, exactly; `None` where the text is no range.
 fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (low, rest) = text.split_once("..")?;
-    let (high, step) = rest.split_once(':').unwrap_or((rest, "1"));
+    let (high, given) = match rest.split_once(':') {
+        Some((high, step)) => (high, Some(step)),
+        None => (rest, None),
+    };
+    let step = given.unwrap_or("1");
     let (unit, [low, high, step]) = decimals([low, high, step])?;
     if step.value <= 0 || high.value < low.value {
         return Some(Err(format!(
@@ -220,6 +267,11 @@ fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let scale = low.scale.max(high.scale).max(step.scale);
     let (low, high, step) = (low.at(scale), high.at(scale), step.at(scale));
     let count = usize::try_from((high - low) / step).map_or(usize::MAX, |n| n.saturating_add(1));
+    if count == 1 && high > low && given.is_none() {
+        return Some(Err(format!(
+            "{text} is less than a step of 1; write a step behind it, like 0.2..0.8:0.2"
+        )));
+    }
     if count > RUNS_MAX {
         return Some(Err(format!(
             "{text} has {count} values; at most {RUNS_MAX} are possible"
@@ -373,17 +425,50 @@ pub fn seeds(text: Option<&str>, first: u64) -> Result<Vec<u64>, String> {
 mod tests {
     use super::*;
 
+    fn shown(text: &str) -> Vec<String> {
+        let items = values(text).unwrap().into_iter();
+        items.map(|item| item.shown).collect()
+    }
+
     #[test]
     fn ranges_step_in_exact_decimals() {
-        assert_eq!(
-            values("0.2..0.8:0.2").unwrap(),
-            ["0.2", "0.4", "0.6", "0.8"]
-        );
-        assert_eq!(values("1..3").unwrap(), ["1", "2", "3"]);
-        assert_eq!(values("10KB..30KB:10KB").unwrap(), ["10KB", "20KB", "30KB"]);
-        assert_eq!(values("1us..2us:0.5").unwrap(), ["1us", "1.5us", "2us"]);
+        assert_eq!(shown("0.2..0.8:0.2"), ["0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(shown("1..3"), ["1", "2", "3"]);
+        assert_eq!(shown("10KB..30KB:10KB"), ["10KB", "20KB", "30KB"]);
+        assert_eq!(shown("1us..2us:0.5"), ["1us", "1.5us", "2us"]);
         assert!(values("3..1").is_err() && values("1..2:0").is_err());
-        assert_eq!(values("a..b").unwrap(), ["a..b"]);
+        assert_eq!(shown("a..b"), ["a..b"]);
+    }
+
+    #[test]
+    fn a_range_below_one_needs_a_step() {
+        let why = values("0.1..0.5").unwrap_err();
+        assert!(why.contains("0.1..0.5 is less than a step of 1"), "{why}");
+        assert_eq!(shown("0.1..0.5:1"), ["0.1"]);
+        assert_eq!(shown("2..2"), ["2"]);
+    }
+
+    #[test]
+    fn quoted_items_are_the_text_between_their_quotes() {
+        let items = |text: &str| -> Vec<(String, String)> {
+            let items = values(text).unwrap().into_iter();
+            items.map(|item| (item.shown, item.written)).collect()
+        };
+        let item = |shown: &str, written: &str| (shown.to_owned(), written.to_owned());
+        assert_eq!(
+            items(r#"["d\"e, f", 'x\', y, "1", "b\\c", "  lead", ""]"#),
+            [
+                item("d\"e, f", r#""d\"e, f""#),
+                item("x\\", r"'x\'"),
+                item("y", "y"),
+                item("1", "\"1\""),
+                item("b\\c", r#""b\\c""#),
+                item("  lead", "\"  lead\""),
+                item("", "\"\""),
+            ]
+        );
+        assert_eq!(items("[1, \"1\"]").len(), 2, "a number and a text");
+        assert!(values("[a, , b]").is_err());
     }
 
     #[test]
@@ -394,7 +479,7 @@ mod tests {
             "w.load=0.5..0.6:0.1".into(),
         ];
         let points = points(&axes(&sets).unwrap(), &[1, 2]).unwrap();
-        assert_eq!(values("[a, b, \"a\"]").unwrap(), ["a", "b"]);
+        assert_eq!(shown("[a, b, \"a\"]"), ["a", "b"]);
         assert_eq!(points.len(), 8);
         assert_eq!(points[2].sets, ["transport.kind=x", "a.b=7", "w.load=0.6"]);
         assert_eq!(
