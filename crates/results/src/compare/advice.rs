@@ -516,6 +516,31 @@ mod tests {
     }
 
     #[test]
+    fn settings_that_draw_nothing_are_named_where_others_of_their_transport_draw() {
+        let with = |name: &'static str, jitter: &str, equal: bool| {
+            let mut one = group(name, 5);
+            one.settings = vec![("workload.jitter".into(), jitter.into())];
+            if equal {
+                one.fingerprints.fill("same".into());
+            }
+            one
+        };
+        let some = [
+            with("a", "0s", true),
+            with("a", "20us", false),
+            with("b", "0s", true),
+        ];
+        let told = |groups: &[Group]| equal_told(&groups.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(
+            told(&some),
+            "Seeds change nothing under a with workload.jitter 0s and b (no random draws): 5 equal runs count as one."
+        );
+        let many = (0..9).map(|i| with("a", &format!("{i}us"), i < 7));
+        let said = told(&many.collect::<Vec<_>>());
+        assert!(said.contains("jitter 3us and 3 more (no"), "{said}");
+    }
+
+    #[test]
     fn the_tail_of_few_messages_in_all_is_not_judged() {
         let (mut few, mut many) = (group("a", 2), group("b", 2));
         let of = |few: &Group, many: &Group| unjudged(&[], &[few, many]).join(" ");

@@ -297,17 +297,39 @@ fn equal_told(groups: &[&Group]) -> Option<String> {
             "Seeds change nothing here (a trace or fixed starts, no random draws): {most} equal runs count as one."
         ));
     }
-    let mut names: Vec<&str> = Vec::new();
+    // A transport of which all settings give equal runs is named alone, others with the settings that do.
+    let whole = |transport: &str| {
+        let mut own = groups.iter().filter(|group| group.transport == transport);
+        own.all(|group| group.is_equal())
+    };
+    let mut names: Vec<String> = Vec::new();
     for group in equal() {
-        if !names.contains(&group.transport.as_str()) {
-            names.push(&group.transport);
+        let settings = group
+            .settings
+            .iter()
+            .map(|(key, value)| format!("{key} {value}"));
+        let settings: Vec<String> = settings.collect();
+        let name = match whole(&group.transport) {
+            true => group.transport.clone(),
+            false => format!("{} with {}", group.transport, settings.join(", ")),
+        };
+        if !names.contains(&name) {
+            names.push(name);
         }
+    }
+    let more = names.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        names.truncate(NAMED_MAX);
+        names.push(format!("{more} more"));
     }
     Some(format!(
         "Seeds change nothing under {} (no random draws): {most} equal runs count as one.",
         listed(&names)
     ))
 }
+
+/// Groups that a sentence names. [ours]
+const NAMED_MAX: usize = 4;
 
 /// `a, b and c`.
 fn listed(names: &[impl AsRef<str>]) -> String {
