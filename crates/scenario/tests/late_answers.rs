@@ -82,3 +82,16 @@ fn what_left_unasked_and_waits_is_asked_for_half_as_often_each_time() {
         }
     }
 }
+
+/// dcPIM's rounds have room for a packet without payload that waits behind a full frame at every port.
+#[test]
+fn two_that_send_to_each_other_are_never_late_for_a_round() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"25Gbps\"\n[[workload]]\nkind = \"all-to-all\"\n\
+                size = \"20MB\"\n[transport]\nkind = \"dcpim\"\n";
+    for mtu in ["run.mtu=1500B", "run.mtu=3000B", "run.mtu=9000B"] {
+        let record = run(text, &[mtu]);
+        let counters = results::Summary::of(&record).counters;
+        let late = counters.iter().find(|counter| counter.name == "late");
+        assert_eq!(late.map(|late| late.value), Some(0), "{mtu}");
+    }
+}

@@ -77,12 +77,12 @@ impl Settings {
         let gap =
             Span((line.of(frame).0 * u64::from(CreditSpec::WHOLE)).div_ceil(share)).max(Span(1));
         // What a full frame takes longer than the smallest one, over all ports of a way; and so what a packet without
-        // payload does, and by how much it is late behind a frame at each.
+        // payload does, and how long it waits behind a whole frame at each.
         let frame_more = config.base_rtt.0.saturating_sub(config.control_rtt.0);
         let more = |bytes: u16| u64::from(bytes - encap.frame_min);
-        let small_more = frame_more * more(encap.wire(0)) / more(encap.wire_max()).max(1);
-        let one_way = Span(config.control_rtt.0 / 2 + small_more);
-        let behind_frames = Span(one_way.0 + frame_more);
+        let part = |bytes: u64| frame_more * bytes / more(encap.wire_max()).max(1);
+        let one_way = Span(config.control_rtt.0 / 2 + part(more(encap.wire(0))));
+        let behind_frames = Span(one_way.0 + frame_more + part(encap.frame_min.into()));
         // DEVIATES(dcpim artefact): a round is `beta` alone there. At its 100 Gb/s that has room for these frames.
         let round = times(config.control_rtt, params.beta).max(behind_frames.times(2));
         let round = round.max(ROUND_MIN);
