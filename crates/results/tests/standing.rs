@@ -195,6 +195,30 @@ fn losses_of_scheduled_data_are_told_by_port_and_none_is_told_as_zero() {
 }
 
 #[test]
+fn every_setting_says_what_ports_hold_and_lose() {
+    let with = |name, buffer: &str, lost: u64| {
+        let mut run = run(name, 20, 50);
+        run.settings = vec![("switch.buffer".into(), buffer.into())];
+        run.derived.ground.room = vec![("10 Gb/s".into(), format!("{buffer} per port"))];
+        let port = run.ports.iter_mut().find(|port| !port.of_host()).unwrap();
+        port.dropped[Class::Scheduled] = lost;
+        run
+    };
+    let told = said(&[with("homa", "100KB", 173), with("homa", "1MB", 38)]);
+    let lines = from(&told, " a port of a switch");
+    assert_eq!(
+        lines[0], " a port of a switch holds at buffer 100KB: 100KB per port",
+        "{told}"
+    );
+    assert_eq!(
+        lines[1],
+        " a port of a switch holds at buffer 1MB: 1MB per port"
+    );
+    assert_eq!(lines[2], " scheduled lost   buffer 100KB   buffer 1MB");
+    assert_eq!(lines[3], " homa             173            38");
+}
+
+#[test]
 fn few_runs_that_are_told_one_by_one_are_ranked_too() {
     let runs = [run("homa", 20, 50), run("ndp", 40, 30)].map(|run| Summary::of(&run));
     let of = |run| -> (&Summary, &[results::Verdict]) { (run, &[]) };

@@ -174,12 +174,12 @@ pub(super) fn above(comparison: &Comparison, place: &Group, style: Style) -> Str
     style.paint(paint, &wrap(&told, style.width.min(100), 1)) + "\n"
 }
 
-/// Room in ports, and what they lost of the data that was asked for, for every combination of settings that is judged.
+/// Room in ports, and what they lost of the data that was asked for, for every combination of settings.
 pub(super) fn text(comparison: &Comparison, style: Style) -> String {
-    let judged = comparison.judged();
+    let places = comparison.grounds();
     let mut out = String::new();
     let mut told = |what: &str, of: &dyn Fn(&Group) -> String| {
-        for line in once(&judged, of) {
+        for line in once(&places, of) {
             let text = wrap(&format!("{what}{line}"), style.width.min(100), 1);
             let _ = writeln!(out, "{text}");
         }
@@ -189,7 +189,7 @@ pub(super) fn text(comparison: &Comparison, style: Style) -> String {
         "so that no scheduled data is lost before a host, it needs room",
         &|place| comparison.needs(place),
     );
-    out.push_str(&lost(comparison, &judged, style));
+    out.push_str(&lost(comparison, &places, style));
     if out.is_empty() {
         return out;
     }
@@ -197,9 +197,9 @@ pub(super) fn text(comparison: &Comparison, style: Style) -> String {
 }
 
 /// What holds at each place, said once for those where it is the same.
-fn once(judged: &[&Group], of: &dyn Fn(&Group) -> String) -> Vec<String> {
+fn once(all: &[&Group], of: &dyn Fn(&Group) -> String) -> Vec<String> {
     let mut each: Vec<(String, Vec<String>)> = Vec::new();
-    for place in judged {
+    for place in all {
         let (told, at) = (of(place), place.place());
         match each.iter_mut().find(|(known, _)| *known == told) {
             Some((_, places)) => places.push(at),
@@ -222,9 +222,9 @@ fn under<'a>(comparison: &'a Comparison, place: &'a Group, name: &str) -> Option
 }
 
 /// A row per transport, a column per place; below it the ports that lost something.
-fn lost(comparison: &Comparison, judged: &[&Group], style: Style) -> String {
+fn lost(comparison: &Comparison, places: &[&Group], style: Style) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for group in judged.iter().flat_map(|place| comparison.rivals(place)) {
+    for group in places.iter().flat_map(|place| comparison.rivals(place)) {
         if !names.contains(&group.transport.as_str()) {
             names.push(&group.transport);
         }
@@ -237,7 +237,7 @@ fn lost(comparison: &Comparison, judged: &[&Group], style: Style) -> String {
     let all = names.iter().map(|&name| Cell::new(name)).collect();
     let mut columns = vec![column("scheduled lost".into(), 0, all)];
     let mut below = String::new();
-    for (i, &place) in judged.iter().enumerate() {
+    for (i, &place) in places.iter().enumerate() {
         let cell = |name: &&str| {
             let group = under(comparison, place, name);
             match group.and_then(|group| group.asked.as_ref()) {
@@ -246,10 +246,9 @@ fn lost(comparison: &Comparison, judged: &[&Group], style: Style) -> String {
                 Some(asked) => Cell::painted(human::count(asked.dropped), Paint::Warn),
             }
         };
-        let values: Vec<&str> = place.settings.iter().map(|(_, value)| &**value).collect();
-        let title = match values.as_slice() {
-            [] => "packets".to_owned(),
-            values => values.join(", "),
+        let title = match place.place() {
+            at if at.is_empty() => "packets".to_owned(),
+            at => at,
         };
         columns.push(column(title, i + 1, names.iter().map(cell).collect()));
         for group in names

@@ -26,6 +26,15 @@ impl Comparison {
         places
     }
 
+    /// The combinations of which it is said what they rest on: all, or those that are judged where there are many.
+    pub(super) fn grounds(&self) -> Vec<&Group> {
+        let places = self.places();
+        match places.len() {
+            ..=PLACES_MAX => places,
+            _ => self.judged(),
+        }
+    }
+
     /// All combinations of settings, each by its first group.
     pub(super) fn places(&self) -> Vec<&Group> {
         let mut places: Vec<&Group> = Vec::new();
