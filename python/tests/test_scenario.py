@@ -98,8 +98,18 @@ def test_check_refuses_what_a_run_would(
 
 def test_what_has_no_place_in_a_file_is_a_type_error() -> None:
     for value in (None, float("nan"), object()):
-        with pytest.raises(TypeError, match="no place in a scenario"):
-            tg.scenario("incast", set={"run.seed": value}).check()
+        with pytest.raises(TypeError, match=r"run\.seed: .* has no place in a scenario"):
+            tg.scenario("incast", set={"run.seed": value})
+    listed = {"workload": [{"kind": "incast", "senders": 10**400}, {"size": None}]}
+    with pytest.raises(TypeError, match=r"workload\[1\]\.size: None has no place"):
+        tg.scenario(listed)
+    with pytest.raises(TypeError, match="workload has the key 3: keys are strings, like '3'"):
+        tg.scenario({"workload": {3: 0.5}})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match=r"3 is no scenario: write a name like 'incast', a path"):
+        tg.scenario(3)  # type: ignore[arg-type]
+    for function in (tg.scenario, tg.run):
+        with pytest.raises(TypeError, match=r"set=3 is no dictionary: write it like set=\{"):
+            function("incast", set=3)  # type: ignore[arg-type]
 
 
 def test_a_dictionary_runs_like_the_file_that_it_is(tmp_path: Path) -> None:
@@ -126,6 +136,39 @@ def test_a_path_may_be_a_path(tmp_path: Path) -> None:
 def test_a_scenario_is_equal_to_its_copies() -> None:
     assert SMALL.resolved["run"]["seed"] == 1
     assert pickle.loads(pickle.dumps(SMALL)) == SMALL == copy.deepcopy(SMALL)  # noqa: S301
+
+
+def test_a_scenario_keeps_copies_of_what_it_is_made_of() -> None:
+    tables = copy.deepcopy(STAR)
+    faults = [{"kind": "loss", "link": "* -> *", "chance": 0.001}]
+    described = tg.scenario(tables, set={"faults": faults})
+    same = copy.deepcopy(described)
+    tables["topology"]["hosts"] = 9  # type: ignore[index]
+    faults[0]["chance"] = 1.0
+    assert described == same
+    assert described.start == STAR
+
+
+def test_what_a_scenario_hands_out_changes_nothing_in_it() -> None:
+    described = tg.scenario(STAR, set={"faults": [{"kind": "loss"}]})
+    same = copy.deepcopy(described)
+    described.start["topology"]["hosts"] = 9  # type: ignore[index]
+    described.sets["faults"].clear()  # type: ignore[attr-defined]
+    described.sets["run.seed"] = 2
+    assert described == same
+    SMALL.resolved["run"]["seed"] = 7
+    assert SMALL.resolved["run"]["seed"] == 1
+    with pytest.raises(AttributeError):
+        described.start = "incast"  # type: ignore[misc]
+
+
+def test_equal_scenarios_have_equal_hashes(tmp_path: Path) -> None:
+    turned = tg.scenario(dict(reversed(STAR.items())))
+    assert {tg.scenario(STAR), turned, copy.deepcopy(turned)} == {turned}
+    assert hash(tg.scenario("web-server", load=1)) == hash(tg.scenario("web-server", load=1.0))
+    named = tg.scenario(tmp_path / "a.toml")
+    assert {named} == {eval(repr(named), {"scenario": tg.scenario})}  # noqa: S307
+    assert SMALL != "incast"
 
 
 def test_results_and_comparisons_print_as_tables(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidegate import _core, _html
-from tidegate._scenario import RunError, Scenario, Start, assignments, source, suggesting
+from tidegate._scenario import RunError, Scenario, Start, assignments, refined, source, suggesting
 from tidegate.plot import RunPlots
 
 if TYPE_CHECKING:
@@ -424,12 +424,11 @@ def run(
         RunError: The scenario cannot be run, the run broke, or `progress` ended it (code 130).
         KeyboardInterrupt: The run was interrupted; what it had done is in `out`.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario(scenario)
+    scenario = refined(scenario, set)
     name, text = source(scenario.start)
     path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
     result = Result(path, fleeting=out is None)
-    sets = assignments({**scenario.sets, **(set or {})})
+    sets = assignments(scenario.sets)
     if seed is not None:
         sets.append(f"run.seed={seed}")
     if text is None:

@@ -7,14 +7,16 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass
 from functools import cached_property, wraps
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, SupportsIndex, TypeVar, cast
 
 from tidegate import _core, _html
+from tidegate._plain import frozen, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,24 +128,51 @@ class Check:
         return f"{figures}<details><summary>Every default</summary><pre>{toml}</pre></details>"
 
 
-@dataclass(frozen=True, repr=False)
 class Scenario:
     """A scenario to start from, and what is different.
 
-    Attributes:
-        start: A path, a name such as "incast", or the tables of a scenario as a dictionary.
-        sets: Values that replace those of the start, by dotted path.
+    It keeps copies of what it is made of and hands out copies, so that it never changes.
     """
 
-    start: Start
-    sets: Mapping[str, object] = field(default_factory=dict[str, object])
+    def __init__(self, start: Start, sets: Mapping[str, object] | None = None) -> None:
+        """Copy the start and the values; numbers of other libraries become plain ones.
+
+        Raises:
+            TypeError: A value has no place in a scenario file.
+        """
+        self._start = _copied(start)
+        self._sets = table(mapping(sets))
+
+    @property
+    def start(self) -> Start:
+        """A path, a name such as "incast", or a copy of the tables of a scenario."""
+        return deepcopy(self._start)
+
+    @property
+    def sets(self) -> dict[str, object]:
+        """A copy of the values that replace those of the start, by dotted path."""
+        return deepcopy(self._sets)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare start and values."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return (self._start, self._sets) == (other._start, other._sets)
+
+    def __hash__(self) -> int:
+        """Hash what is compared."""
+        return hash((frozen(self._start), frozen(self._sets)))
+
+    def __reduce__(self) -> tuple[type[Scenario], tuple[Start, dict[str, object]]]:
+        """Pickle what it is made of."""
+        return type(self), (self._start, self._sets)
 
     def __repr__(self) -> str:
         """Show it as the call that makes it."""
         short = {key: name for name, key in KEYS.items()}
-        words = [repr(self.start if isinstance(self.start, Mapping) else str(self.start))]
-        words += [f"{short[k]}={v!r}" for k, v in self.sets.items() if k in short]
-        rest = {key: value for key, value in self.sets.items() if key not in short}
+        words = [repr(self._start)]
+        words += [f"{short[k]}={v!r}" for k, v in self._sets.items() if k in short]
+        rest = {key: value for key, value in self._sets.items() if key not in short}
         words += [f"set={rest!r}"] if rest else []
         return f"scenario({', '.join(words)})"
 
@@ -156,8 +185,8 @@ class Scenario:
         Raises:
             RunError: It cannot be run; the text names every mistake with its place and its fix.
         """
-        name, text = source(self.start)
-        code, said = _core.check(name, text, assignments(self.sets))
+        name, text = source(self._start)
+        code, said = _core.check(name, text, assignments(self._sets))
         if code:
             raise RunError(code, said)
         document: dict[str, Any] = json.loads(said)
@@ -170,14 +199,38 @@ class Scenario:
             toml=document["resolved"],
         )
 
-    @cached_property
+    @property
     def resolved(self) -> dict[str, Any]:
-        """Every value of the run, defaults included: the tables of `resolved.toml`.
+        """A copy of every value of the run, defaults included: the tables of `resolved.toml`.
 
         Raises:
             RunError: It cannot be run.
         """
+        return deepcopy(self._resolved)
+
+    @cached_property
+    def _resolved(self) -> dict[str, Any]:
         return tomllib.loads(self.check().toml)
+
+
+def _copied(start: object) -> str | dict[str, Any]:
+    """Copy the tables of a start, or write down its path."""
+    if isinstance(start, Mapping):
+        return table(cast("Mapping[object, object]", start))
+    if isinstance(start, str | os.PathLike):
+        return str.__str__(os.fspath(cast("str | os.PathLike[str]", start)))
+    message = f"{start!r} is no scenario: write a name like 'incast', a path, or a dictionary"
+    raise TypeError(message)
+
+
+def mapping(sets: object) -> Mapping[object, object]:
+    """Take what a caller gives for `set`; None sets nothing."""
+    if sets is None:
+        return {}
+    if isinstance(sets, Mapping):
+        return cast("Mapping[object, object]", sets)
+    message = f"set={sets!r} is no dictionary: write it like set={{'workload.load': 0.6}}"
+    raise TypeError(message)
 
 
 @suggesting
@@ -186,14 +239,14 @@ def scenario(
     *,
     transport: str | None = None,
     profile: str | None = None,
-    fanout: int | None = None,
+    fanout: SupportsIndex | None = None,
     size: str | None = None,
     sizes: str | None = None,
     load: float | None = None,
-    messages: int | None = None,
+    messages: SupportsIndex | None = None,
     link: str | None = None,
     delay: str | None = None,
-    seed: int | None = None,
+    seed: SupportsIndex | None = None,
     until: str | None = None,
     every: str | None = None,
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
@@ -245,9 +298,17 @@ def scenario(
         "every": every,
     }
     sets = {KEYS[name]: value for name, value in given.items() if value is not None}
+    return refined(start, sets, set)
+
+
+def refined(start: Start | Scenario, *more: object) -> Scenario:
+    """Set more values, of which the last hold."""
+    sets: dict[Any, object] = {}
+    for values in more:
+        sets |= mapping(values)
     if isinstance(start, Scenario):
-        return Scenario(start.start, {**start.sets, **sets, **(set or {})})
-    return Scenario(start, {**sets, **(set or {})})
+        return Scenario(start.start, start.sets | sets)
+    return Scenario(start, sets)
 
 
 def source(start: Start) -> tuple[str, str | None]:
