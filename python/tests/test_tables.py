@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 import matplotlib as mpl
+import numpy as np
 import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
@@ -40,6 +41,27 @@ def test_moments_are_integers_and_unknown_ones_null() -> None:
     ends = pa.table(result.flows)["end_ps"]
     assert ends.type == pa.int64()
     assert ends.null_count > 0
+
+
+def test_numbers_of_numpy_are_numbers_of_a_scenario(tmp_path: Path) -> None:
+    there = tg.scenario(
+        {"workload": {"kind": "random", "sizes": np.str_("web-server"), "messages": np.int64(5)}},
+        load=np.float64(0.5),
+        seed=np.uint8(3),
+        set={"output.memory": np.True_, "run.threads": np.array(1)},
+    )
+    here = tg.scenario(
+        {"workload": {"kind": "random", "sizes": "web-server", "messages": 5}},
+        load=0.5,
+        seed=3,
+        set={"output.memory": True, "run.threads": 1},
+    )
+    assert repr(there) == repr(here)
+    assert there.check().toml == here.check().toml
+    run = tg.run("incast", set={"workload.senders": np.int32(4), "workload.size": "20KB"})
+    assert run.fingerprint == tg.run("incast", set=SMALL).fingerprint
+    loads = tg.compare(here, vary={"load": np.array([0.25, 0.5])}, out=tmp_path)
+    assert [row["workload.load"] for row in loads.rows()] == ["0.25", "0.5"]
 
 
 def test_a_result_lives_on_in_another_process() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidegate import _core, _html
+from tidegate._plain import plain
 from tidegate._run import Result, groups, program, quantile
 from tidegate._scenario import (
     KEYS,
@@ -22,13 +23,14 @@ from tidegate._scenario import (
     Start,
     anchored,
     document,
+    refined,
     suggesting,
     toml,
 )
 from tidegate.plot import ComparisonPlots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
 _THRESHOLD = 1
 
@@ -243,10 +245,10 @@ def _one(value: object) -> str:
 def compare(
     scenario: Start | Scenario,
     *,
-    transports: Sequence[str] = (),
+    transports: Iterable[str] = (),
     seeds: int = 1,
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
-    vary: Mapping[str, Sequence[object]] | None = None,
+    vary: Mapping[str, Iterable[object]] | None = None,
     out: str | os.PathLike[str] = "out",
     jobs: int | None = None,
 ) -> Comparison:
@@ -270,10 +272,13 @@ def compare(
         RunError: A run is impossible or broke.
         ValueError: `vary` has the seed.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario(scenario)
-    lists = {"transport.kind": transports} if transports else {}
-    lists |= {KEYS.get(key, key): values for key, values in (vary or {}).items()}
+    scenario = refined(scenario, set)
+    kinds = [plain(kind, "transports") for kind in transports]
+    lists = {"transport.kind": kinds} if kinds else {}
+    lists |= {
+        KEYS.get(key, key): [plain(value, f"vary[{key!r}]") for value in values]
+        for key, values in (vary or {}).items()
+    }
     if KEYS["seed"] in lists:
         message = (
             "vary has the seed, and every combination runs with the same seeds: write seeds=3 for"
@@ -283,8 +288,8 @@ def compare(
     start = scenario.start
     name = str(_written(start, Path(out))) if isinstance(start, Mapping) else os.fspath(start)
     words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
-    values = {key: _one(value) for key, value in {**scenario.sets, **(set or {})}.items()}
-    values |= {key: toml(list(several)) for key, several in lists.items()}
+    values = {key: _one(value) for key, value in scenario.sets.items()}
+    values |= {key: toml(several) for key, several in lists.items()}
     for key, value in values.items():
         words += ["--set", f"{key}={value}"]
     if jobs is not None:
