@@ -162,6 +162,16 @@ def test_what_a_scenario_hands_out_changes_nothing_in_it() -> None:
         described.start = "incast"  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("function", [tg.scenario, tg.run])
+def test_a_seed_is_a_whole_number_and_nothing_else(function: Callable[..., object]) -> None:
+    for seed in ("2", True, 2.0):
+        with pytest.raises(TypeError, match=r"seed=.* is no whole number: write .* like seed=0"):
+            function("incast", seed=seed)
+    for seed in (-1, 2**63):
+        with pytest.raises(ValueError, match=r"seed=.* is out of range: write a whole number"):
+            function("incast", seed=seed)
+
+
 def test_equal_scenarios_have_equal_hashes(tmp_path: Path) -> None:
     turned = tg.scenario(dict(reversed(STAR.items())))
     assert {tg.scenario(STAR), turned, copy.deepcopy(turned)} == {turned}

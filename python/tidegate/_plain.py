@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
@@ -80,6 +80,44 @@ def _is_truth(value: object) -> bool:
     return getattr(getattr(value, "dtype", None), "kind", None) == "b" and not len(
         getattr(value, "shape", ())
     )
+
+
+def whole(value: object, what: str, least: int, most: int) -> int:
+    """Take a whole number of a range; a truth value or a text is none.
+
+    Raises:
+        TypeError: It is no whole number.
+        ValueError: It is out of range.
+
+    >>> whole(0, "seeds", 1, 9)
+    Traceback (most recent call last):
+        ...
+    ValueError: seeds=0 is out of range: write a whole number from 1 to 9, like seeds=1
+    """
+    how = f"write a whole number from {least:,} to {most:,}, like {what}={least}"
+    number = None if isinstance(value, str) else _number(value)
+    if not isinstance(number, int) or isinstance(number, bool):
+        message = f"{what}={value!r} is no whole number: {how}"
+        raise TypeError(message)
+    if not least <= number <= most:
+        message = f"{what}={number} is out of range: {how}"
+        raise ValueError(message)
+    return number
+
+
+def listed(values: object, what: str) -> list[Any]:
+    """Copy several values; a text by itself is not a list of its letters.
+
+    >>> listed("dctcp", "transports")
+    Traceback (most recent call last):
+        ...
+    TypeError: transports='dctcp' is no list: write transports=['dctcp']
+    """
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        message = f"{what}={values!r} is no list: write {what}=[{values!r}]"
+        raise TypeError(message)
+    several = cast("Iterable[object]", values)
+    return [plain(value, f"{what}[{i}]") for i, value in enumerate(several)]
 
 
 def frozen(value: object) -> object:

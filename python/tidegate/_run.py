@@ -17,10 +17,20 @@ from datetime import UTC, datetime
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tidegate import _core, _html
-from tidegate._scenario import RunError, Scenario, Start, assignments, refined, source, suggesting
+from tidegate._scenario import (
+    KEYS,
+    RunError,
+    Scenario,
+    Start,
+    assignments,
+    refined,
+    seeded,
+    source,
+    suggesting,
+)
 from tidegate.plot import RunPlots
 
 if TYPE_CHECKING:
@@ -399,7 +409,7 @@ def run(
     scenario: Start | Scenario,
     *,
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
-    seed: int | None = None,
+    seed: SupportsIndex | None = None,
     out: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -424,13 +434,11 @@ def run(
         RunError: The scenario cannot be run, the run broke, or `progress` ended it (code 130).
         KeyboardInterrupt: The run was interrupted; what it had done is in `out`.
     """
-    scenario = refined(scenario, set)
+    scenario = refined(scenario, set, None if seed is None else {KEYS["seed"]: seeded(seed)})
     name, text = source(scenario.start)
     path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
     result = Result(path, fleeting=out is None)
     sets = assignments(scenario.sets)
-    if seed is not None:
-        sets.append(f"run.seed={seed}")
     if text is None:
         words = ["tidegate", "run", name]
         for word in sets:

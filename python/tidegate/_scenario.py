@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, SupportsIndex, TypeVar, cast
 
 from tidegate import _core, _html
-from tidegate._plain import frozen, table
+from tidegate._plain import frozen, table, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +44,10 @@ KEYS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The keywords of `scenario`, and the key of a scenario file for each."""
+
+
+_SEED_MAX = 2**63 - 1
+"""Whole numbers of TOML go so far."""
 
 
 class RunError(Exception):
@@ -276,6 +280,10 @@ def scenario(
     Returns:
         A value for `run` and `compare`. It is checked when it runs, or by its `check()`.
 
+    Raises:
+        TypeError: A value has no place in a scenario file.
+        ValueError: The seed is out of range.
+
     >>> scenario("incast", transport="dctcp", fanout=8, set={"switch.buffer": "1MB"})
     scenario('incast', transport='dctcp', fanout=8, set={'switch.buffer': '1MB'})
     >>> scenario({"workload": {"kind": "permutation"}}, link="40Gbps").resolved["workload"][0][
@@ -293,12 +301,17 @@ def scenario(
         "messages": messages,
         "link": link,
         "delay": delay,
-        "seed": seed,
+        "seed": None if seed is None else seeded(seed),
         "until": until,
         "every": every,
     }
     sets = {KEYS[name]: value for name, value in given.items() if value is not None}
     return refined(start, sets, set)
+
+
+def seeded(seed: SupportsIndex) -> int:
+    """Take a seed of a run."""
+    return whole(seed, "seed", 0, _SEED_MAX)
 
 
 def refined(start: Start | Scenario, *more: object) -> Scenario:
