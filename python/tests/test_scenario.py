@@ -215,6 +215,37 @@ def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., obj
         function("incast", xyzzy=1)
 
 
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ({"seeds": -1}, "seeds=-1 is out of range: write a whole number from 1 to 10,000"),
+        ({"seeds": 0}, "seeds=0 is out of range"),
+        ({"seeds": range(1, 3)}, r"seeds=range\(1, 3\) is no whole number: .* like seeds=1"),
+        ({"jobs": -1}, "jobs=-1 is out of range: write a whole number from 1 to 1,024"),
+        ({"transports": "dctcp"}, r"transports='dctcp' is no list: .* transports=\['dctcp'\]"),
+        ({"vary": {"size": "10KB"}}, r"vary\['size'\]='10KB' is no list"),
+        ({"vary": {"size": []}}, r"vary\['size'\] is empty: write the values to try"),
+        ({"vary": {"size": ["1KB", None]}}, r"vary\['size'\]\[1\]: None has no place"),
+    ],
+)
+def test_a_comparison_says_in_the_callers_words_what_is_wrong(
+    words: dict[str, object], wrong: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=wrong):
+        tg.compare(SMALL, **words)  # type: ignore[arg-type]
+
+
+def test_numbers_out_of_range_are_refused_in_the_callers_words() -> None:
+    for threads in (-1, 0, 10**6):
+        with pytest.raises(ValueError, match=rf"threads={threads} is out of range: .* 1,024"):
+            tg.run(SMALL, threads=threads)
+    result = tg.run(SMALL)
+    with pytest.raises(ValueError, match="message=-1 is out of range"):
+        result.why(-1)
+    with pytest.raises(ValueError, match="ladder=-1 is out of range"):
+        result.why(ladder=-1)
+
+
 @pytest.mark.parametrize("key", ["seed", "run.seed"])
 def test_seeds_are_no_setting_that_varies(key: str) -> None:
     with pytest.raises(ValueError, match="write seeds=3"):

@@ -186,6 +186,11 @@ def test_what_cannot_be_drawn_says_what_to_do() -> None:
     run = tg.run("incast", set=SMALL)
     with pytest.raises(ValueError, match="no link 'tor9'"):
         run.plot.queue(link="tor9")
+    for bins in (0, -1):
+        with pytest.raises(ValueError, match=f"bins={bins} is out of range"):
+            run.plot.rate(bins=bins)
+    with pytest.raises(ValueError, match="until=0 leaves nothing to draw"):
+        run.plot.rate(until=0)
     with pytest.raises(ValueError, match="every='1us'"):
         tg.run(tg.scenario("incast", fanout=2, every="0s")).plot.queue()
 

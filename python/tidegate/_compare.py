@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from html import escape
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tidegate import _core, _html
-from tidegate._plain import plain
+from tidegate._plain import listed, whole
 from tidegate._run import Result, groups, program, quantile
 from tidegate._scenario import (
     KEYS,
+    THREADS_MAX,
     RunError,
     Scenario,
     Start,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _THRESHOLD = 1
+_RUNS_MAX = 10_000
+"""Runs of a comparison at most."""
 
 
 class Verdict(NamedTuple):
@@ -241,16 +244,29 @@ def _one(value: object) -> str:
     return f"[{text}]" if isinstance(value, list | tuple) else text
 
 
+def _lists(transports: Iterable[str], vary: Mapping[str, Iterable[object]]) -> dict[str, list[Any]]:
+    """Name by its key what differs between runs, each with its values."""
+    kinds = listed(transports, "transports")
+    lists = {KEYS["transport"]: kinds} if kinds else {}
+    for key, values in vary.items():
+        several = listed(values, f"vary[{key!r}]")
+        if not several:
+            message = f"vary[{key!r}] is empty: write the values to try, or leave it out"
+            raise ValueError(message)
+        lists[KEYS.get(key, key)] = several
+    return lists
+
+
 @suggesting
 def compare(
     scenario: Start | Scenario,
     *,
     transports: Iterable[str] = (),
-    seeds: int = 1,
+    seeds: SupportsIndex = 1,
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
     vary: Mapping[str, Iterable[object]] | None = None,
     out: str | os.PathLike[str] = "out",
-    jobs: int | None = None,
+    jobs: SupportsIndex | None = None,
 ) -> Comparison:
     """Run every combination on all cores; what `out` holds already is not run again.
 
@@ -259,7 +275,7 @@ def compare(
             `scenario` describes. A dictionary is written to a folder in `out` first; files that it
             names are read from the present folder, as in `run`.
         transports: The transports; without any, the scenario's own.
-        seeds: Seeds of every combination; from 5 on the report has bootstrap intervals.
+        seeds: How many seeds of every combination; from 5 on the report has bootstrap intervals.
         set: Values for all runs, by dotted path; a list is one value.
         vary: Values to try, by dotted path or by a keyword of `scenario`: `{"load": [0.4, 0.6]}`.
         out: The folder for the runs and the report.
@@ -270,15 +286,12 @@ def compare(
 
     Raises:
         RunError: A run is impossible or broke.
-        ValueError: `vary` has the seed.
+        TypeError: A value has no place in a scenario file.
+        ValueError: `vary` has the seed or no values, or `seeds` or `jobs` is out of range.
     """
     scenario = refined(scenario, set)
-    kinds = [plain(kind, "transports") for kind in transports]
-    lists = {"transport.kind": kinds} if kinds else {}
-    lists |= {
-        KEYS.get(key, key): [plain(value, f"vary[{key!r}]") for value in values]
-        for key, values in (vary or {}).items()
-    }
+    many = whole(seeds, "seeds", 1, _RUNS_MAX)
+    lists = _lists(transports, vary or {})
     if KEYS["seed"] in lists:
         message = (
             "vary has the seed, and every combination runs with the same seeds: write seeds=3 for"
@@ -287,15 +300,15 @@ def compare(
         raise ValueError(message)
     start = scenario.start
     name = str(_written(start, Path(out))) if isinstance(start, Mapping) else os.fspath(start)
-    words = ["compare", name, "--json", "--seeds", str(seeds), "--out", str(out)]
+    words = ["compare", name, "--json", "--seeds", str(many), "--out", str(out)]
     values = {key: _one(value) for key, value in scenario.sets.items()}
     values |= {key: toml(several) for key, several in lists.items()}
     for key, value in values.items():
         words += ["--set", f"{key}={value}"]
     if jobs is not None:
-        words += ["--jobs", str(jobs)]
+        words += ["--jobs", str(whole(jobs, "jobs", 1, THREADS_MAX))]
     # A process of its own: Ctrl-C ends it after its current windows, and its folder stays whole.
-    code, said, wrong = program(words, _watched(Path(out), seeds * prod(map(len, lists.values()))))
+    code, said, wrong = program(words, _watched(Path(out), many * prod(map(len, lists.values()))))
     if code > _THRESHOLD:
         raise RunError(code, wrong)
     document: dict[str, Any] = json.loads(said)

@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tidegate import _core, _html
+from tidegate._plain import whole
 from tidegate._scenario import (
     KEYS,
+    THREADS_MAX,
     RunError,
     Scenario,
     Start,
@@ -42,6 +44,10 @@ Cell = int | float | str | None
 _THRESHOLD = 1
 _POLLED = 0.5
 """Seconds between two looks at what a program in a process of its own has done."""
+
+
+_MESSAGE_MAX = 2**32 - 1
+_LADDER_MAX = 2**16 - 1
 
 
 class Progress(NamedTuple):
@@ -248,7 +254,7 @@ class Result:
         """Pictures of this run: `result.plot.slowdown()`; `pip install 'tidegate[plot]'`."""
         return RunPlots(self)
 
-    def why(self, message: int | None = None, *, ladder: int = 20) -> Why:
+    def why(self, message: SupportsIndex | None = None, *, ladder: SupportsIndex = 20) -> Why:
         """Say where a message's time went, by running the scenario once more.
 
         Args:
@@ -260,9 +266,12 @@ class Result:
 
         Raises:
             RunError: There is no such message, or another version of the program made the run.
+            ValueError: A number is out of range.
         """
-        words = ["why", str(self.path), "--json", "--ladder", str(ladder)]
-        words += [] if message is None else ["--flow", str(message)]
+        packets = whole(ladder, "ladder", 0, _LADDER_MAX)
+        words = ["why", str(self.path), "--json", "--ladder", str(packets)]
+        if message is not None:
+            words += ["--flow", str(whole(message, "message", 0, _MESSAGE_MAX))]
         code, said, wrong = program(words)
         if code:
             raise RunError(code, wrong)
@@ -411,7 +420,7 @@ def run(
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
     seed: SupportsIndex | None = None,
     out: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
+    threads: SupportsIndex | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Run a scenario.
@@ -432,9 +441,12 @@ def run(
 
     Raises:
         RunError: The scenario cannot be run, the run broke, or `progress` ended it (code 130).
+        TypeError: A value has no place in a scenario file.
+        ValueError: `seed` or `threads` is out of range.
         KeyboardInterrupt: The run was interrupted; what it had done is in `out`.
     """
     scenario = refined(scenario, set, None if seed is None else {KEYS["seed"]: seeded(seed)})
+    several = None if threads is None else whole(threads, "threads", 1, THREADS_MAX)
     name, text = source(scenario.start)
     path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
     result = Result(path, fleeting=out is None)
@@ -462,7 +474,7 @@ def run(
         command=shlex.join(words),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         host=platform.node(),
-        threads=threads,
+        threads=several,
         progress=tell if progress is not None or bar is not None else None,
     )
     if code > _THRESHOLD:

@@ -49,6 +49,9 @@ KEYS: Mapping[str, str] = MappingProxyType(
 _SEED_MAX = 2**63 - 1
 """Whole numbers of TOML go so far."""
 
+THREADS_MAX = 1024
+"""Threads of a run, and runs side by side, at most."""
+
 
 class RunError(Exception):
     """A run that was refused or that broke; the text says where and what to write instead.

@@ -14,6 +14,7 @@ from itertools import cycle, groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
+from tidegate._plain import whole
 from tidegate._scenario import KEYS
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _SIZE_GROUPS = 20
 """Groups of equally many messages along the axis of sizes, as HPCC's scripts draw it."""
 _GROUP_MIN = 25
 """Messages of a group at least: fewer have no tail to speak of."""
+
+_BINS_MAX = 1_000_000
 
 # Okabe and Ito's colours that people with any colour vision tell apart, without the yellow.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -259,9 +262,13 @@ def rate(
         ax: Where to draw.
 
     Raises:
-        ValueError: A run was not sampled, or has no such link.
+        ValueError: A run was not sampled or has no such link, or there is nothing to draw.
         MissingMatplotlibError: matplotlib is not installed.
     """
+    bins = whole(bins, "bins", 1, _BINS_MAX)
+    if until is not None and not until > 0:
+        message = f"until={until!r} leaves nothing to draw: write seconds, like until=0.001"
+        raise ValueError(message)
     ax = axes(ax)
     samples = [_samples(result, link, *_DATA) for result in results]
     last = until or max((rows[-1][0] for _, rows in samples), default=0.0)
