@@ -235,6 +235,40 @@ def test_a_comparison_says_in_the_callers_words_what_is_wrong(
         tg.compare(SMALL, **words)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("words", "both"),
+    [
+        (
+            {"transports": ["dctcp"], "vary": {"transport": ["ndp", "phost"]}},
+            r"transports and vary\['transport'\] both set transport.kind",
+        ),
+        (
+            {"transports": ["dctcp", "ndp"], "set": {"transport.kind": "phost"}},
+            r"transports and set\['transport.kind'\] both set transport.kind",
+        ),
+        (
+            {"vary": {"fanout": [2, 3], "workload.senders": [4, 5]}},
+            r"vary\['fanout'\] and vary\['workload.senders'\] both set workload.senders",
+        ),
+        (
+            {"vary": {"fanout": [2, 3]}, "set": {"workload.0.senders": 5}},
+            r"vary\['fanout'\] and set\['workload.0.senders'\] both set workload.0.senders",
+        ),
+    ],
+)
+def test_what_a_comparison_is_told_twice_is_refused(words: dict[str, object], both: str) -> None:
+    with pytest.raises(ValueError, match=f"{both}, and rows would name values that did not run"):
+        tg.compare("incast", **words)  # type: ignore[arg-type]
+
+
+def test_a_comparison_replaces_what_its_scenario_sets(tmp_path: Path) -> None:
+    described = tg.scenario("incast", size="20KB", set={"workload.0.senders": 9})
+    compared = tg.compare(
+        described, set={"workload.size": "10KB"}, vary={"fanout": [2, 3]}, out=tmp_path
+    )
+    assert [list(run.flows["size"]) for run in compared.results] == [[10_000] * 2, [10_000] * 3]
+
+
 def test_numbers_out_of_range_are_refused_in_the_callers_words() -> None:
     for threads in (-1, 0, 10**6):
         with pytest.raises(ValueError, match=rf"threads={threads} is out of range: .* 1,024"):

@@ -244,9 +244,45 @@ def _one(value: object) -> str:
     return f"[{text}]" if isinstance(value, list | tuple) else text
 
 
-def _lists(transports: Iterable[str], vary: Mapping[str, Iterable[object]]) -> dict[str, list[Any]]:
-    """Name by its key what differs between runs, each with its values."""
-    kinds = listed(transports, "transports")
+def _path(key: str) -> tuple[str, ...]:
+    """Take a key apart; the first of several tables needs no number.
+
+    >>> _path("workload.0.load")
+    ('workload', 'load')
+    """
+    return tuple(part for part in key.split(".") if part != "0")
+
+
+def _told(
+    kinds: list[Any], vary: Mapping[str, object], sets: Mapping[str, object] | None
+) -> frozenset[tuple[str, ...]]:
+    """Tell which keys a comparison sets.
+
+    Raises:
+        ValueError: Two words of the caller set one of them, of which only the last would hold.
+    """
+    words = [("transports", KEYS["transport"])] if kinds else []
+    words += [(f"vary[{key!r}]", KEYS.get(key, key)) for key in vary]
+    words += [(f"set[{key!r}]", key) for key in sets or {}]
+    said: dict[tuple[str, ...], str] = {}
+    for word, key in words:
+        first = said.setdefault(_path(key), word)
+        # Of two ways to write one key in `set` the last holds, as on the command line.
+        if first != word and not (first.startswith("set[") and word.startswith("set[")):
+            message = (
+                f"{first} and {word} both set {key}, and rows would name values that did not run;"
+                " leave one of them out"
+            )
+            raise ValueError(message)
+    return frozenset(said)
+
+
+def _lists(kinds: list[Any], vary: Mapping[str, Iterable[object]]) -> dict[str, list[Any]]:
+    """Name by its key what differs between runs, each with its values.
+
+    Raises:
+        ValueError: There are no values, or the seed is one of the keys.
+    """
     lists = {KEYS["transport"]: kinds} if kinds else {}
     for key, values in vary.items():
         several = listed(values, f"vary[{key!r}]")
@@ -254,6 +290,12 @@ def _lists(transports: Iterable[str], vary: Mapping[str, Iterable[object]]) -> d
             message = f"vary[{key!r}] is empty: write the values to try, or leave it out"
             raise ValueError(message)
         lists[KEYS.get(key, key)] = several
+    if KEYS["seed"] in lists:
+        message = (
+            "vary has the seed, and every combination runs with the same seeds: write seeds=3 for"
+            f" three of them, and set={{{KEYS['seed']!r}: 1}} for the first"
+        )
+        raise ValueError(message)
     return lists
 
 
@@ -287,21 +329,20 @@ def compare(
     Raises:
         RunError: A run is impossible or broke.
         TypeError: A value has no place in a scenario file.
-        ValueError: `vary` has the seed or no values, or `seeds` or `jobs` is out of range.
+        ValueError: Two of `transports`, `vary` and `set` set one key, `vary` has the seed or no
+            values, or `seeds` or `jobs` is out of range.
     """
-    scenario = refined(scenario, set)
+    scenario = refined(scenario)
     many = whole(seeds, "seeds", 1, _RUNS_MAX)
-    lists = _lists(transports, vary or {})
-    if KEYS["seed"] in lists:
-        message = (
-            "vary has the seed, and every combination runs with the same seeds: write seeds=3 for"
-            f" three of them, and set={{{KEYS['seed']!r}: 1}} for the first"
-        )
-        raise ValueError(message)
+    kinds, vary = listed(transports, "transports"), vary or {}
+    lists = _lists(kinds, vary)
+    told = _told(kinds, vary, set)
+    # A comparison may replace what its scenario sets.
+    kept = {key: value for key, value in scenario.sets.items() if _path(key) not in told}
     start = scenario.start
     name = str(_written(start, Path(out))) if isinstance(start, Mapping) else os.fspath(start)
     words = ["compare", name, "--json", "--seeds", str(many), "--out", str(out)]
-    values = {key: _one(value) for key, value in scenario.sets.items()}
+    values = {key: _one(value) for key, value in refined(start, kept, set).sets.items()}
     values |= {key: toml(several) for key, several in lists.items()}
     for key, value in values.items():
         words += ["--set", f"{key}={value}"]
