@@ -192,7 +192,7 @@ def test_results_and_comparisons_print_as_tables(tmp_path: Path) -> None:
         assert run.fingerprint == summary["fingerprint"]
         assert run.flows["size"] == [20_000] * 4
     keyword = tg.compare(SMALL, vary={"fanout": [2, 3]}, out=tmp_path)
-    assert [row["workload.senders"] for row in keyword.rows()] == ["2", "3"]
+    assert [row["workload.senders"] for row in keyword.rows()] == [2, 3]
 
 
 def test_why_adds_up_to_the_time_in_the_table() -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from operator import methodcaller
 from pathlib import Path
 from typing import cast
 
@@ -61,7 +62,7 @@ def test_numbers_of_numpy_are_numbers_of_a_scenario(tmp_path: Path) -> None:
     run = tg.run("incast", set={"workload.senders": np.int32(4), "workload.size": "20KB"})
     assert run.fingerprint == tg.run("incast", set=SMALL).fingerprint
     loads = tg.compare(here, vary={"load": np.array([0.25, 0.5])}, out=tmp_path)
-    assert [row["workload.load"] for row in loads.rows()] == ["0.25", "0.5"]
+    assert [row["workload.load"] for row in loads.rows()] == [0.25, 0.5]
 
 
 def test_a_result_lives_on_in_another_process() -> None:
@@ -125,6 +126,21 @@ def test_a_comparison_has_a_row_per_run_and_one_report(tmp_path: Path) -> None:
     assert said.report.is_file()
     with pytest.raises(tg.RunError, match="expresspass"):
         tg.compare("incast", transports=["expresspas"], out=tmp_path)
+
+
+def test_rows_have_the_values_that_vary_named(tmp_path: Path) -> None:
+    vary = {"output.memory": [False, True], "fanout": np.array([2, 40]), "size": ["1KB", "2KB"]}
+    compared = tg.compare("incast", vary=vary, out=tmp_path)
+    keys = ("output.memory", "workload.senders", "workload.size")
+    rows = [tuple(row[key] for key in keys) for row in compared.rows()]
+    wanted = [(m, n, size) for m in (False, True) for n in (2, 40) for size in ("1KB", "2KB")]
+    assert rows == wanted
+    assert {*map(type, rows[0])} == {bool, int, str}
+    groups = {(row["output.memory"], row["workload.senders"]) for row in compared.groups()}
+    assert groups == {(m, n) for m, n, _ in wanted}
+    assert "<td>True</td><td>40</td>" in str(methodcaller("_repr_html_")(compared))
+    labels = [tick.get_text() for tick in compared.plot.slowdown().get_xticklabels()]
+    assert labels == ["False", "True"]
 
 
 def plotted(ax: Axes) -> list[list[float]]:
@@ -218,7 +234,7 @@ def test_comparisons_are_drawn_over_what_varies(tmp_path: Path) -> None:
     bands = [collection.get_datalim(ax.transData) for collection in ax.collections]
     assert len(bands) == 2
     assert ax.get_ylabel() == "slowdown, p99, mean of 2 seeds, log scale"
-    of_four = [r["slowdown_p99"] for r in compared.rows() if r["workload.senders"] == "4"]
+    of_four = [r["slowdown_p99"] for r in compared.rows() if r["workload.senders"] == 4]
     means = sorted(sum(pair) / 2 for pair in (of_four[:2], of_four[2:]))
     drawn = sorted(float(cast("list[float]", line.get_ydata())[0]) for line in ax.lines)
     assert drawn == pytest.approx(means), "the picture shows what the table shows"

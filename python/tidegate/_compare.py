@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from math import prod
 from pathlib import Path
@@ -104,23 +104,28 @@ class Comparison:
         results: The runs themselves, in the same order: their tables and folders.
         report: The page that shows them together.
         code: 0, or 1 where a threshold was not met.
+        varied: The values of each key that differs, by their texts in `summaries`.
     """
 
     summaries: list[dict[str, Any]]
     results: list[Result]
     report: Path
     code: int
+    varied: Mapping[str, Mapping[str, object]] = field(
+        default_factory=dict[str, Mapping[str, object]], repr=False
+    )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat row per run: settings, seed, and the figures that are compared most.
 
-        Times are in picoseconds, `queue_max` in bytes, `drops` in packets of data.
+        Numbers that `vary` names are numbers. Times are in picoseconds, `queue_max` in bytes,
+        `drops` in packets of data.
         """
         return [
             {
                 "transport": run["transport"],
                 "seed": run["seed"],
-                **_settings(run),
+                **self._values(run),
                 "fct_p50_ps": quantile(run["sizes"][0]["fct_ps"], "p50"),
                 "fct_p99_ps": quantile(run["sizes"][0]["fct_ps"], "p99"),
                 "slowdown_p50": quantile(run["sizes"][0]["slowdown"], "p50"),
@@ -138,10 +143,16 @@ class Comparison:
         Each has the run's settings and seed, then what `Result.groups` has.
         """
         return [
-            {"transport": run["transport"], "seed": run["seed"], **_settings(run), **row}
+            {"transport": run["transport"], "seed": run["seed"], **self._values(run), **row}
             for run in self.summaries
             for row in groups(run)
         ]
+
+    def _values(self, run: dict[str, Any]) -> dict[str, object]:
+        """Read the settings of a run as the values that the caller gave."""
+        return {
+            key: self.varied.get(key, {}).get(text, text) for key, text in _settings(run).items()
+        }
 
     def advice(self) -> Advice:
         """Say who wins for which messages, and what that costs others.
@@ -194,7 +205,8 @@ class Comparison:
                 return _html.figure(run["sizes"][0][what], quantile, kind)
             if name == "queue_max" and (value is None or isinstance(value, int)):
                 return _html.human(value, "size")
-            return f"{value:,}" if isinstance(value, int) and name != "seed" else str(value)
+            counted = isinstance(value, int) and name in {"drops", "unfinished"}
+            return f"{value:,}" if counted else str(value)
 
         shown = [
             [cell(run, name, value) for name, value in row.items()]
@@ -251,6 +263,16 @@ def _path(key: str) -> tuple[str, ...]:
     ('workload', 'load')
     """
     return tuple(part for part in key.split(".") if part != "0")
+
+
+def _by_text(several: list[Any]) -> dict[str, object]:
+    """Find values by the texts that the program makes of them.
+
+    >>> _by_text([16, "10KB", True])
+    {'16': 16, '10KB': '10KB', 'true': True}
+    """
+    scalars = [value for value in several if not isinstance(value, list | dict)]
+    return {toml(value).strip('"'): value for value in scalars}
 
 
 def _told(
@@ -359,4 +381,5 @@ def compare(
         [Result(run["dir"], code=run["exit_code"]) for run in runs],
         Path(document["report"]),
         code,
+        {key: _by_text(several) for key, several in lists.items()},
     )

@@ -477,6 +477,8 @@ def _band(ax: Axes, label: str, points: dict[float, list[float]], *, joined: boo
 
 
 def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
     try:
         return float(cast("str", value))
     except (TypeError, ValueError):
