@@ -1,6 +1,7 @@
 """Runs from Python: what comes back, and what is refused how."""
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -50,6 +51,62 @@ def test_the_folder_is_kept_where_the_caller_chose_it(tmp_path: Path) -> None:
     assert result.path == tmp_path / "here"
     assert (result.path / "report.html").is_file()
     assert "senders = 4" in (result.path / "resolved.toml").read_text()
+
+
+def test_a_folder_is_found_from_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    here = [tg.run("incast", set=SMALL, out="here"), tg.Result("here")]
+    compared = tg.compare("incast", set=SMALL, out="out")
+    here += compared.results
+    kept = pickle.dumps(here)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    for result in (*here, *pickle.loads(kept)):  # noqa: S301
+        assert result.flows["size"] == [20_000] * 4
+        assert result.summary["messages"]["finished"] == 4
+    assert compared.report.is_file()
+
+
+@pytest.mark.parametrize("other", [{"run.seed": 2}, {"output.every": "2us"}])
+def test_a_result_of_a_folder_that_holds_another_run_says_so(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    first = tg.run("incast", set=SMALL, out=tmp_path)
+    flows = first.flows
+    kept = pickle.dumps(first)
+    tg.run("incast", set=SMALL, out=tmp_path)
+    assert flows["size"] == [20_000] * 4, "the same run may be there again"
+    tg.run("incast", set={**SMALL, **other}, out=tmp_path)
+    assert flows["size"] == [20_000] * 4
+    same: tg.Result = pickle.loads(kept)  # noqa: S301
+    changed = "now holds another run: give every run a folder of its own"
+    with pytest.raises(RuntimeError, match=changed):
+        _ = first.summary
+    with pytest.raises(RuntimeError, match=changed):
+        _ = first.series["queue"]
+    with pytest.raises(RuntimeError, match=changed):
+        flows.__arrow_c_stream__()
+    with pytest.raises(RuntimeError, match=changed):
+        first.why()
+    with pytest.raises(RuntimeError, match=changed):
+        _ = same.fingerprint
+    assert repr(first) == f"Result(path={str(tmp_path)!r})"
+    assert tg.Result(tmp_path).fingerprint
+
+
+def test_what_a_run_did_not_write_is_named_with_what_asks_for_it(tmp_path: Path) -> None:
+    result = tg.run("incast", set={**SMALL, "output.every": "0s"})
+    with pytest.raises(FileNotFoundError, match=r"no table memory: set output\.memory, like set="):
+        _ = result.memory["node"]
+    with pytest.raises(FileNotFoundError, match=r"no table series: no sample .* output\.every"):
+        _ = result.series["queue"]
+    assert "no table memory" in repr(result.memory)
+    nothing = tg.Result(tmp_path / "nope")
+    assert repr(nothing) == f"Result(path={str(nothing.path)!r})"
+    with pytest.raises(FileNotFoundError, match=r"nope holds no run: it has no summary\.json"):
+        _ = nothing.flows["size"]
 
 
 def test_without_a_folder_nothing_stays_behind() -> None:

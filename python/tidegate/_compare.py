@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tidegate import _core, _html
+from tidegate._folder import Folder
 from tidegate._plain import listed, whole
 from tidegate._run import Result, groups, program, quantile
 from tidegate._scenario import (
@@ -256,6 +257,13 @@ def _one(value: object) -> str:
     return f"[{text}]" if isinstance(value, list | tuple) else text
 
 
+def _result(path: str, code: int) -> Result:
+    """Take the run that is in a folder now."""
+    folder = Folder(Path(path))
+    folder.summary()
+    return Result(folder, code=code)
+
+
 def _path(key: str) -> tuple[str, ...]:
     """Take a key apart; the first of several tables needs no number.
 
@@ -378,8 +386,8 @@ def compare(
     runs = document["runs"]
     return Comparison(
         [run["summary"] for run in runs],
-        [Result(run["dir"], code=run["exit_code"]) for run in runs],
-        Path(document["report"]),
+        [_result(run["dir"], run["exit_code"]) for run in runs],
+        Path(document["report"]).absolute(),
         code,
         {key: _by_text(several) for key, several in lists.items()},
     )

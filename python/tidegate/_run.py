@@ -6,11 +6,9 @@ import csv
 import json
 import platform
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tidegate import _core, _html
+from tidegate._folder import Folder
 from tidegate._plain import whole
 from tidegate._scenario import (
     KEYS,
@@ -68,13 +67,6 @@ class Progress(NamedTuple):
     hops: int
 
 
-class _Fleeting:
-    """A folder that goes with the last object that needs it."""
-
-    def __init__(self, path: Path) -> None:
-        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
-
-
 class Table(Mapping[str, list[Cell]]):
     """A table of a run: columns by name, and an Arrow stream for whatever reads those.
 
@@ -82,14 +74,14 @@ class Table(Mapping[str, list[Cell]]):
     take it without copying through Python objects.
     """
 
-    def __init__(self, path: Path, folder: object = None) -> None:
-        """Name the file, without its ending, and what keeps its folder; it is read when needed."""
-        self._path = path
-        self._folder = folder
+    def __init__(self, path: Path, folder: Folder | None = None) -> None:
+        """Name the file, without its ending, and its folder; it is read when needed."""
+        self._name = path.name
+        self._folder = folder or Folder(path.parent)
 
     @cached_property
     def _columns(self) -> dict[str, list[Cell]]:
-        return columns(self._path.with_suffix(".csv"))
+        return columns(self._folder.table(self._name, ".csv"))
 
     def __getitem__(self, name: str) -> list[Cell]:
         """Return a column."""
@@ -105,8 +97,11 @@ class Table(Mapping[str, list[Cell]]):
 
     def __repr__(self) -> str:
         """Name the file, the number of rows and the columns."""
-        rows = max(map(len, self._columns.values()), default=0)
-        return f"Table({self._path.name}: {rows} rows of {', '.join(self)})"
+        try:
+            rows = max(map(len, self._columns.values()), default=0)
+        except (OSError, RuntimeError) as why:
+            return f"Table({self._name}: {why})"
+        return f"Table({self._name}: {rows} rows of {', '.join(self)})"
 
     def _repr_html_(self) -> str:
         """Show the first rows, numbers with their units, and say how many there are."""
@@ -119,15 +114,17 @@ class Table(Mapping[str, list[Cell]]):
             return named or _html.cell(value, kind)
 
         shown = [list(map(cell, row, self, kinds)) for row in rows[: _html.ROWS_MAX]]
-        words = f"{self._path.name}: {len(rows):,} rows"
+        words = f"{self._name}: {len(rows):,} rows"
         if len(rows) > len(shown):
             words += f", the first {len(shown)}"
         return _html.table(list(self), shown, words)
 
     def _hosts(self) -> dict[Cell, str]:
         """Names of hosts by number, where the table of hosts lies beside this one."""
-        file = self._path.with_name("hosts.csv")
-        hosts = columns(file) if file.exists() else {}
+        try:
+            hosts = columns(self._folder.table("hosts", ".csv"))
+        except FileNotFoundError:
+            hosts = {}
         return {
             number: str(name)
             for number, name in zip(hosts.get("host", []), hosts.get("name", []), strict=True)
@@ -136,7 +133,7 @@ class Table(Mapping[str, list[Cell]]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the table over by the Arrow PyCapsule interface, in the types that it has."""
         del requested_schema  # a consumer that wants other types casts
-        return _core.arrow_stream(self._path.with_suffix(".parquet"))
+        return _core.arrow_stream(self._folder.table(self._name, ".parquet"))
 
 
 @dataclass(frozen=True)
@@ -176,33 +173,31 @@ class Result:
     """What one run wrote; printed, the table that `tidegate run` prints.
 
     Attributes:
-        path: The run's folder: tables, resolved scenario, report.
+        path: The run's folder, as a whole path: tables, resolved scenario, report. When another
+            run is written to it, what was not read yet raises RuntimeError.
         code: 0, or 1 where a threshold of the scenario was not met.
     """
 
     path: Path
     code: int
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, code: int = 0, fleeting: bool = False
-    ) -> None:
-        """Read the folder at `path`, which goes with this and its tables where it is `fleeting`."""
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str] | Folder, *, code: int = 0) -> None:
+        """Name the folder, which is read when needed."""
+        self._folder = path if isinstance(path, Folder) else Folder(Path(path))
+        self.path = self._folder.path
         self.code = code
-        self._folder = _Fleeting(self.path) if fleeting else None
 
-    def __reduce__(self) -> tuple[Callable[..., Result], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle a result by its folder, or with its files where the folder goes with it."""
-        if self._folder is None:
-            return _from_folder, (self.path, self.code)
+        if not self._folder.fleeting:
+            return Result, (self._folder,), {"code": self.code}
         files = {file.name: file.read_bytes() for file in self.path.iterdir()}
         return _from_files, (files, self.code)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The document `summary.json`."""
-        document: dict[str, Any] = json.loads((self.path / "summary.json").read_text("utf-8"))
-        return document
+        return self._folder.summary()
 
     @cached_property
     def flows(self) -> Table:
@@ -268,6 +263,7 @@ class Result:
             RunError: There is no such message, or another version of the program made the run.
             ValueError: A number is out of range.
         """
+        self._folder.summary()
         packets = whole(ladder, "ladder", 0, _LADDER_MAX)
         words = ["why", str(self.path), "--json", "--ladder", str(packets)]
         if message is not None:
@@ -281,8 +277,12 @@ class Result:
         return Why(why["message"], parts, why, document["text"])
 
     def __repr__(self) -> str:
-        """Name the folder and the fingerprint."""
-        return f"Result(path={str(self.path)!r}, fingerprint={self.fingerprint!r})"
+        """Name the folder, and the fingerprint where there is one."""
+        try:
+            known = f", fingerprint={self.fingerprint!r}"
+        except (OSError, RuntimeError):
+            known = ""
+        return f"Result(path={str(self.path)!r}{known})"
 
     def __str__(self) -> str:
         """Show the table that the program prints."""
@@ -307,6 +307,7 @@ class Result:
         shown = _html.table(("figure", "value"), rows, f"{said['scenario']}: {said['title']}")
         if len(said["tags"]) > 1:
             shown += _by_tag(said["tags"])
+        self._folder.summary()
         if not self.report.exists():
             return shown
         return shown + _html.page(self.report.read_text("utf-8"), "The report")
@@ -375,15 +376,11 @@ def _status(summary: dict[str, Any]) -> str:
     return f"ended with {late:,} unfinished" if late and status == "complete" else status
 
 
-def _from_folder(path: Path, code: int) -> Result:
-    return Result(path, code=code)
-
-
 def _from_files(files: Mapping[str, bytes], code: int) -> Result:
     path = Path(tempfile.mkdtemp(prefix="tidegate-"))
     for name, content in files.items():
         (path / name).write_bytes(content)
-    return Result(path, code=code, fleeting=True)
+    return Result(Folder(path, fleeting=True), code=code)
 
 
 def program(
@@ -449,7 +446,7 @@ def run(
     several = None if threads is None else whole(threads, "threads", 1, THREADS_MAX)
     name, text = source(scenario.start)
     path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
-    result = Result(path, fleeting=out is None)
+    folder = Folder(path, fleeting=out is None)
     sets = assignments(scenario.sets)
     if text is None:
         words = ["tidegate", "run", name]
@@ -470,7 +467,7 @@ def run(
         name,
         text,
         sets,
-        path,
+        folder.path,
         command=shlex.join(words),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         host=platform.node(),
@@ -479,8 +476,9 @@ def run(
     )
     if code > _THRESHOLD:
         raise RunError(code, message)
-    result.code = code
-    return result
+    # The result is of the run that is there now.
+    folder.summary()
+    return Result(folder, code=code)
 
 
 def columns(path: Path) -> dict[str, list[Cell]]:
