@@ -186,8 +186,8 @@ def test_a_comparison_in_a_notebook_has_a_bar_of_its_runs(
     shown = notebook(monkeypatch)
     monkeypatch.setattr("tidegate._html.BAR_AFTER", 0)
     monkeypatch.setattr("tidegate._run._POLLED", 0.01)
-    three = {"workload.senders": [2, 3, 4]}
-    compared = tg.compare("incast", seeds=2, set=SMALL, vary=three, out=tmp_path)
+    small, three = {"workload.size": "20KB"}, {"workload.senders": [2, 3, 4]}
+    compared = tg.compare("incast", seeds=2, set=small, vary=three, out=tmp_path)
     assert len(compared.summaries) == 6
     assert "6 of 6 runs" in shown[-1]
     assert len(shown) > 2, "it was looked at meanwhile"
