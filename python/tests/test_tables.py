@@ -27,7 +27,7 @@ mpl.use("Agg")
 SMALL = {"workload.senders": 4, "workload.size": "20KB"}
 
 
-@pytest.mark.parametrize("name", ["flows", "ports", "series"])
+@pytest.mark.parametrize("name", ["flows", "ports", "series", "hosts"])
 def test_a_table_is_an_arrow_stream_of_what_the_csv_says(name: str) -> None:
     table: tg.Table = getattr(tg.run("incast", set=SMALL), name)
     arrow = pa.table(table)
@@ -35,6 +35,8 @@ def test_a_table_is_an_arrow_stream_of_what_the_csv_says(name: str) -> None:
     for column in table:
         values = [None if value == "" else value for value in arrow[column].to_pylist()]
         assert values == table[column], column
+        truths = str(arrow[column].type) == "bool"
+        assert all(isinstance(value, bool) == truths for value in table[column]), column
 
 
 def test_moments_are_integers_and_unknown_ones_null() -> None:

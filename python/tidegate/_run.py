@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 Cell = int | float | str | None
 
+_TRUTHS = {"finished", "timed"}
+"""Columns of truth values, which are 1 and 0 in CSV."""
+
 _THRESHOLD = 1
 _POLLED = 0.5
 """Seconds between two looks at what a program in a process of its own has done."""
@@ -487,7 +490,10 @@ def columns(path: Path) -> dict[str, list[Cell]]:
         rows = csv.reader(line for line in file if not line.startswith("#"))
         names = next(rows, None) or []
         cells = list(zip(*rows, strict=True)) or [()] * len(names)
-    return {name: _typed(column) for name, column in zip(names, cells, strict=True)}
+    return {
+        name: [cell == "1" for cell in column] if name in _TRUTHS else _typed(column)
+        for name, column in zip(names, cells, strict=True)
+    }
 
 
 def _typed(column: Sequence[str]) -> list[Cell]:
