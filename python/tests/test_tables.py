@@ -2,6 +2,7 @@
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownArgumentType=false
 # pyarrow has no types, and matplotlib some.
 
 import pickle
@@ -15,6 +16,7 @@ from typing import cast
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
@@ -90,6 +92,23 @@ def test_progress_is_told_and_ends_a_run(tmp_path: Path) -> None:
     assert tg.Result(tmp_path).summary["status"] == "interrupted"
     assert seen[0].now_ps < seen[2].now_ps
     assert seen[2].total == 64
+
+
+@pytest.mark.parametrize("stop", [np.False_, 0, ""])
+def test_progress_ends_a_run_by_any_value_that_is_falsy(stop: object) -> None:
+    with pytest.raises(tg.RunError) as ended:
+        tg.run("incast", set={"workload.size": "100MB"}, progress=lambda _: stop)
+    assert ended.value.code == 130
+    assert tg.run("incast", set=SMALL, progress=lambda _: None).code == 0
+
+
+def test_a_frame_of_names_instead_of_columns_is_refused() -> None:
+    flows = tg.run("incast", set=SMALL).flows
+    with pytest.raises(TypeError, match=r"write pandas\.DataFrame\.from_arrow\(flows\)"):
+        pd.DataFrame(flows)  # type: ignore[call-overload]
+    for frame in (pd.DataFrame.from_arrow(flows), pd.DataFrame(dict(flows))):
+        assert list(frame["size"]) == [20_000] * 4
+        assert len(frame[frame["finished"]]) == 4
 
 
 def test_an_error_in_the_callback_is_the_callers() -> None:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex
 
 from tidegate import _core, _html
 from tidegate._folder import Folder
@@ -132,6 +132,20 @@ class Table(Mapping[str, list[Cell]]):
             number: str(name)
             for number, name in zip(hosts.get("host", []), hosts.get("name", []), strict=True)
         }
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        """Refuse to be an array: `pandas.DataFrame(table)` would be one of the columns' names.
+
+        Raises:
+            TypeError: Always, with what to write instead.
+        """
+        del dtype, copy
+        message = (
+            f"a table is no array: write pandas.DataFrame.from_arrow({self._name}) or"
+            f" pandas.DataFrame(dict({self._name})) for a frame, and {self._name}['column'] for"
+            " one column"
+        )
+        raise TypeError(message)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the table over by the Arrow PyCapsule interface, in the types that it has."""
@@ -433,8 +447,9 @@ def run(
         seed: The seed, instead of the scenario's.
         out: The folder to write to. Without it the files live as long as the result.
         threads: Threads to run with, instead of the scenario's number. Results do not depend on it.
-        progress: Called every now and then; the run ends early if it returns False. Other Python
-            threads run meanwhile. A notebook shows a bar where none is given.
+        progress: Called every now and then; the run ends early if it returns False or anything
+            else that is falsy, but for None. Other Python threads run meanwhile. A notebook shows a
+            bar where none is given.
 
     Returns:
         The tables and the summary of the run.
@@ -464,7 +479,9 @@ def run(
     def tell(*at: int) -> object:
         if bar is not None:
             bar(at)
-        return progress(Progress(*at)) if progress is not None else None
+        said = None if progress is None else progress(Progress(*at))
+        # Falsy values of other libraries are not the object False, which alone ends a run.
+        return said is None or bool(said)
 
     code, message = _core.run(
         name,
