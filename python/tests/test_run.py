@@ -147,6 +147,41 @@ def test_a_threshold_that_fails_is_no_error() -> None:
     assert result.code == 1
 
 
+BROKEN = {"faults": [{"kind": "loss", "link": "* -> *", "chance": 1.0}]}
+
+
+def test_a_run_that_leaves_messages_says_why_and_gives_what_there_is() -> None:
+    with pytest.raises(tg.RunError) as left:
+        tg.run("incast", set={**SMALL, **BROKEN})
+    assert left.value.code == 3
+    first, *_, last = str(left.value).splitlines()
+    assert first.startswith("4 of 4 messages were not finished at 10s")
+    assert first.endswith("more time would hardly help")
+    assert "h1, connection 0: sender asking" in str(left.value)
+    for error in (left.value, pickle.loads(pickle.dumps(left.value))):  # noqa: S301
+        assert isinstance(error.result, tg.Result)
+        assert error.result.flows["finished"] == [False] * 4
+        assert error.result.report.is_file()
+    assert f"the report is {left.value.result.path}/report.html" in last  # type: ignore[union-attr]
+
+
+def test_a_comparison_with_a_stuck_run_names_it_and_gives_the_others(tmp_path: Path) -> None:
+    chances = {"faults.0.chance": [1.0, 0.001]}
+    with pytest.raises(tg.RunError) as left:
+        tg.compare("incast", set={**SMALL, **BROKEN}, vary=chances, out=tmp_path, seeds=2)
+    text = str(left.value)
+    assert text.startswith("2 of 4 runs broke or left messages unfinished\n")
+    assert "expresspass, faults.0.chance 1.0, seed 2, in " in text
+    assert "chance 0.001" not in text
+    assert "more time would hardly help" in text
+    compared = left.value.result
+    assert isinstance(compared, tg.Comparison)
+    assert f"the report is {compared.report}; " in text
+    assert left.value.code == compared.code == 3
+    assert [row["unfinished"] for row in compared.rows()] == [4, 4, 0, 0]
+    assert [run.code for run in compared.results] == [3, 3, 0, 0]
+
+
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()

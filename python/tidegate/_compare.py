@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
-from tidegate import _core, _html
+from tidegate import _core, _ended, _html
 from tidegate._folder import Folder
 from tidegate._plain import listed, whole
 from tidegate._run import Result, groups, program, quantile
@@ -104,7 +104,7 @@ class Comparison:
         summaries: The document `summary.json` of each run, by settings and then by seed.
         results: The runs themselves, in the same order: their tables and folders.
         report: The page that shows them together.
-        code: 0, or 1 where a threshold was not met.
+        code: 0, 1 where a threshold was not met, or the code of the `RunError` that has this.
         varied: The values of each key that differs, by their texts in `summaries`.
     """
 
@@ -264,6 +264,13 @@ def _result(path: str, code: int) -> Result:
     return Result(folder, code=code)
 
 
+def _broken(compared: Comparison) -> str:
+    """Name the runs that broke or left messages unfinished, and say why."""
+    pairs = zip(compared.summaries, compared.results, strict=True)
+    broken = [(said, run.path) for said, run in pairs if run.code == _ended.BROKEN]
+    return _ended.of_runs(broken, len(compared.results), compared.report) if broken else ""
+
+
 def _path(key: str) -> tuple[str, ...]:
     """Take a key apart; the first of several tables needs no number.
 
@@ -357,7 +364,8 @@ def compare(
         The summaries and the results of all runs.
 
     Raises:
-        RunError: A run is impossible or broke.
+        RunError: A run is impossible, or one broke or left messages unfinished (code 3): the text
+            names those, and `result` of the error has the comparison all the same.
         TypeError: A value has no place in a scenario file.
         ValueError: Two of `transports`, `vary` and `set` set one key, `vary` has the seed or no
             values, or `seeds` or `jobs` is out of range.
@@ -380,14 +388,17 @@ def compare(
         words += ["--jobs", str(whole(jobs, "jobs", 1, THREADS_MAX))]
     # A process of its own: Ctrl-C ends it after its current windows, and its folder stays whole.
     code, said, wrong = program(words, _watched(Path(out), many * prod(map(len, lists.values()))))
-    if code > _THRESHOLD:
-        raise RunError(code, wrong)
-    document: dict[str, Any] = json.loads(said)
+    document: dict[str, Any] = json.loads(said) if said else {}
+    if not document.get("report"):
+        raise RunError(code, wrong or f"the program ended with code {code} and said nothing")
     runs = document["runs"]
-    return Comparison(
+    compared = Comparison(
         [run["summary"] for run in runs],
         [_result(run["dir"], run["exit_code"]) for run in runs],
         Path(document["report"]).absolute(),
         code,
         {key: _by_text(several) for key, several in lists.items()},
     )
+    if code > _THRESHOLD:
+        raise RunError(code, f"{wrong}{_broken(compared)}", compared)
+    return compared

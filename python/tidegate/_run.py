@@ -17,7 +17,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex
 
-from tidegate import _core, _html
+from tidegate import _core, _ended, _html
 from tidegate._folder import Folder
 from tidegate._plain import whole
 from tidegate._scenario import (
@@ -43,7 +43,9 @@ Cell = int | float | str | None
 _TRUTHS = {"finished", "timed"}
 """Columns of truth values, which are 1 and 0 in CSV."""
 
-_THRESHOLD = 1
+_WHOLE = {0, 1}
+"""Exit codes of runs that ended as they should; 1 where a threshold was not met."""
+_INTERRUPTED = 130
 _POLLED = 0.5
 """Seconds between two looks at what a program in a process of its own has done."""
 
@@ -192,7 +194,8 @@ class Result:
     Attributes:
         path: The run's folder, as a whole path: tables, resolved scenario, report. When another
             run is written to it, what was not read yet raises RuntimeError.
-        code: 0, or 1 where a threshold of the scenario was not met.
+        code: 0, 1 where a threshold of the scenario was not met, or the code of the `RunError` that
+            has this.
     """
 
     path: Path
@@ -455,7 +458,8 @@ def run(
         The tables and the summary of the run.
 
     Raises:
-        RunError: The scenario cannot be run, the run broke, or `progress` ended it (code 130).
+        RunError: The scenario cannot be run, the run broke or left messages unfinished (code 3),
+            or `progress` ended it (code 130). The error then has what there is as its `result`.
         TypeError: A value has no place in a scenario file.
         ValueError: `seed` or `threads` is out of range.
         KeyboardInterrupt: The run was interrupted; what it had done is in `out`.
@@ -494,11 +498,16 @@ def run(
         threads=several,
         progress=tell if progress is not None or bar is not None else None,
     )
-    if code > _THRESHOLD:
+    if code not in {*_WHOLE, _ended.BROKEN, _INTERRUPTED}:
         raise RunError(code, message)
     # The result is of the run that is there now.
-    folder.summary()
-    return Result(folder, code=code)
+    summary = folder.summary()
+    result = Result(folder, code=code)
+    if code == _ended.BROKEN:
+        message = _ended.of_run(message, summary, result.report)
+    if code not in _WHOLE:
+        raise RunError(code, message, result)
+    return result
 
 
 def columns(path: Path) -> dict[str, list[Cell]]:

@@ -21,6 +21,8 @@ from tidegate._plain import frozen, table, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tidegate import Comparison, Result
+
 _Takes = ParamSpec("_Takes")
 _Gives = TypeVar("_Gives")
 
@@ -58,18 +60,21 @@ class RunError(Exception):
 
     Attributes:
         code: The exit code the program would have ended with: 2 for a scenario that cannot be run,
-            3 for a broken invariant or stuck flows, 4 for a file that could not be written, 130
-            where it was ended early.
+            3 for a broken invariant, stuck flows or messages that did not finish, 4 for a file that
+            could not be written, 130 where it was ended early.
+        result: With codes 3 and 130 what there is all the same: the `Result` of `run`, or the
+            `Comparison` of `compare`. A folder that `out` did not name lives as long as this.
     """
 
-    def __init__(self, code: int, message: str) -> None:
-        """Keep the exit code with the message."""
+    def __init__(self, code: int, message: str, result: Result | Comparison | None = None) -> None:
+        """Keep the exit code and the result with the message."""
         super().__init__(message)
         self.code = code
+        self.result = result
 
-    def __reduce__(self) -> tuple[type[RunError], tuple[int, str]]:
-        """Pickle it with its code, so that it survives the way back from another process."""
-        return type(self), (self.code, str(self))
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it whole, so that it survives the way back from another process."""
+        return type(self), (self.code, str(self), self.result)
 
 
 def suggesting(function: Callable[_Takes, _Gives]) -> Callable[_Takes, _Gives]:
