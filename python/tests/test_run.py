@@ -109,6 +109,31 @@ def test_what_a_run_did_not_write_is_named_with_what_asks_for_it(tmp_path: Path)
         _ = nothing.flows["size"]
 
 
+def test_a_scenario_may_name_the_folder_as_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tables = {"workload": {"kind": "incast", "senders": 4, "size": "20KB"}}
+    for start, sets, folder in (
+        ("incast", {**SMALL, "output.dir": "by-set"}, "by-set"),
+        ("incast", {**SMALL, "output": {"dir": "by-table"}}, "by-table"),
+        ({**tables, "output": {"dir": "by-tables"}}, {}, "by-tables"),
+        ({**tables, "output": {"dir": "not"}}, {"output.dir": "wins"}, "wins"),
+    ):
+        result = tg.run(start, set=sets)
+        assert result.path == tmp_path / folder
+        assert tg.Result(folder).fingerprint == result.fingerprint
+    Path("base").mkdir()
+    Path("base/output.toml").write_text('dir = "by-include"\n', "utf-8")
+    workload = '[workload]\nkind = "incast"\nsenders = 4\nsize = "20KB"\n[output]\n'
+    Path("a.toml").write_text(workload + 'include = "base/output.toml"\n', "utf-8")
+    assert tg.run("a.toml").path == tmp_path / "by-include"
+    assert tg.run("a.toml", out="by-out").path == tmp_path / "by-out"
+    for wrong in ({"output.dir": 3}, {"output.dir": {"a": 1}}, {"output": "here"}):
+        with pytest.raises(tg.RunError, match="output"):
+            tg.run("incast", set=wrong)
+
+
 def test_without_a_folder_nothing_stays_behind() -> None:
     result = tg.run("incast", set=SMALL)
     path = result.path

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex
 
 from tidegate import _core, _ended, _html
-from tidegate._folder import Folder
+from tidegate._folder import Folder, chosen
 from tidegate._plain import whole
 from tidegate._scenario import (
     KEYS,
@@ -448,7 +448,8 @@ def run(
         set: Values that replace those of the scenario, by dotted path; quantities are strings with
             units, as in the file: `{"workload.load": 0.6, "topology.host_rate": "100Gbps"}`.
         seed: The seed, instead of the scenario's.
-        out: The folder to write to. Without it the files live as long as the result.
+        out: The folder to write to; without it the one that the scenario names by `output.dir`. If
+            neither names one, the files live as long as the result.
         threads: Threads to run with, instead of the scenario's number. Results do not depend on it.
         progress: Called every now and then; the run ends early if it returns False or anything
             else that is falsy, but for None. Other Python threads run meanwhile. A notebook shows a
@@ -467,8 +468,7 @@ def run(
     scenario = refined(scenario, set, None if seed is None else {KEYS["seed"]: seeded(seed)})
     several = None if threads is None else whole(threads, "threads", 1, THREADS_MAX)
     name, text = source(scenario.start)
-    path = Path(tempfile.mkdtemp(prefix="tidegate-") if out is None else out)
-    folder = Folder(path, fleeting=out is None)
+    folder = chosen(scenario, out)
     sets = assignments(scenario.sets)
     if text is None:
         words = ["tidegate", "run", name]
