@@ -128,6 +128,8 @@ def test_a_scenario_may_name_the_folder_as_on_the_command_line(
     workload = '[workload]\nkind = "incast"\nsenders = 4\nsize = "20KB"\n[output]\n'
     Path("a.toml").write_text(workload + 'include = "base/output.toml"\n', "utf-8")
     assert tg.run("a.toml").path == tmp_path / "by-include"
+    more = {"output": {"every": "2us"}}
+    assert tg.run("a.toml", set=more).path == tmp_path / "by-include"
     assert tg.run("a.toml", out="by-out").path == tmp_path / "by-out"
     for wrong in ({"output.dir": 3}, {"output.dir": {"a": 1}}, {"output": "here"}):
         with pytest.raises(tg.RunError, match="output"):

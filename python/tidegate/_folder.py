@@ -107,7 +107,7 @@ def _named(scenario: Scenario) -> str | None:
         if key == "output.dir":
             found = value
         elif key == "output":
-            found = _table(value).get("dir")
+            found = _table(value).get("dir", found)
     return found if isinstance(found, str) and found else None
 
 
