@@ -224,6 +224,8 @@ def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., obj
         ({"jobs": -1}, "jobs=-1 is out of range: write a whole number from 1 to 1,024"),
         ({"transports": "dctcp"}, r"transports='dctcp' is no list: .* transports=\['dctcp'\]"),
         ({"vary": {"size": "10KB"}}, r"vary\['size'\]='10KB' is no list"),
+        ({"vary": 3}, r"vary=3 is no dictionary: write it like vary=\{'load': \[0.4, 0.6\]\}"),
+        ({"set": [1]}, r"set=\[1\] is no dictionary"),
         ({"vary": {"size": []}}, r"vary\['size'\] is empty: write the values to try"),
         ({"vary": {"size": ["1KB", None]}}, r"vary\['size'\]\[1\]: None has no place"),
     ],

@@ -25,6 +25,7 @@ from tidegate._scenario import (
     Start,
     anchored,
     document,
+    mapping,
     refined,
     suggesting,
     toml,
@@ -291,7 +292,7 @@ def _by_text(several: list[Any]) -> dict[str, object]:
 
 
 def _told(
-    kinds: list[Any], vary: Mapping[str, object], sets: Mapping[str, object] | None
+    kinds: list[Any], vary: Mapping[str, object], sets: Mapping[str, object]
 ) -> frozenset[tuple[str, ...]]:
     """Tell which keys a comparison sets.
 
@@ -300,7 +301,7 @@ def _told(
     """
     words = [("transports", KEYS["transport"])] if kinds else []
     words += [(f"vary[{key!r}]", KEYS.get(key, key)) for key in vary]
-    words += [(f"set[{key!r}]", key) for key in sets or {}]
+    words += [(f"set[{key!r}]", key) for key in sets]
     said: dict[tuple[str, ...], str] = {}
     for word, key in words:
         first = said.setdefault(_path(key), word)
@@ -340,7 +341,7 @@ def _lists(kinds: list[Any], vary: Mapping[str, Iterable[object]]) -> dict[str, 
 def compare(
     scenario: Start | Scenario,
     *,
-    transports: Iterable[str] = (),
+    transports: Iterable[str] | None = None,
     seeds: SupportsIndex = 1,
     set: Mapping[str, object] | None = None,  # noqa: A002 - the same word as on the command line
     vary: Mapping[str, Iterable[object]] | None = None,
@@ -372,9 +373,10 @@ def compare(
     """
     scenario = refined(scenario)
     many = whole(seeds, "seeds", 1, _RUNS_MAX)
-    kinds, vary = listed(transports, "transports"), vary or {}
+    kinds = listed(() if transports is None else transports, "transports")
+    vary = mapping(vary, "vary", "{'load': [0.4, 0.6]}")
     lists = _lists(kinds, vary)
-    told = _told(kinds, vary, set)
+    told = _told(kinds, vary, mapping(set))
     # A comparison may replace what its scenario sets.
     kept = {key: value for key, value in scenario.sets.items() if _path(key) not in told}
     start = scenario.start

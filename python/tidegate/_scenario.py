@@ -235,13 +235,19 @@ def _copied(start: object) -> str | dict[str, Any]:
     raise TypeError(message)
 
 
-def mapping(sets: object) -> Mapping[object, object]:
-    """Take what a caller gives for `set`; None sets nothing."""
+def mapping(
+    sets: object, what: str = "set", like: str = "{'workload.load': 0.6}"
+) -> Mapping[Any, Any]:
+    """Take a dictionary that a caller may have left out.
+
+    Raises:
+        TypeError: It is something else.
+    """
     if sets is None:
         return {}
     if isinstance(sets, Mapping):
-        return cast("Mapping[object, object]", sets)
-    message = f"set={sets!r} is no dictionary: write it like set={{'workload.load': 0.6}}"
+        return cast("Mapping[Any, Any]", sets)
+    message = f"{what}={sets!r} is no dictionary: write it like {what}={like}"
     raise TypeError(message)
 
 
