@@ -373,6 +373,7 @@ def compare(
     """
     scenario = refined(scenario)
     many = whole(seeds, "seeds", 1, _RUNS_MAX)
+    side = [] if jobs is None else ["--jobs", str(whole(jobs, "jobs", 1, THREADS_MAX))]
     kinds = listed(() if transports is None else transports, "transports")
     vary = mapping(vary, "vary", "{'load': [0.4, 0.6]}")
     lists = _lists(kinds, vary)
@@ -380,27 +381,33 @@ def compare(
     # A comparison may replace what its scenario sets.
     kept = {key: value for key, value in scenario.sets.items() if _path(key) not in told}
     start = scenario.start
-    name = str(_written(start, Path(out))) if isinstance(start, Mapping) else os.fspath(start)
-    words = ["compare", name, "--json", "--seeds", str(many), "--out", str(out)]
     values = {key: _one(value) for key, value in refined(start, kept, set).sets.items()}
     values |= {key: toml(several) for key, several in lists.items()}
+    name = str(_written(start, Path(out))) if isinstance(start, Mapping) else os.fspath(start)
+    words = ["compare", name, "--json", "--seeds", str(many), "--out", str(out), *side]
     for key, value in values.items():
         words += ["--set", f"{key}={value}"]
-    if jobs is not None:
-        words += ["--jobs", str(whole(jobs, "jobs", 1, THREADS_MAX))]
     # A process of its own: Ctrl-C ends it after its current windows, and its folder stays whole.
     code, said, wrong = program(words, _watched(Path(out), many * prod(map(len, lists.values()))))
     document: dict[str, Any] = json.loads(said) if said else {}
     if not document.get("report"):
         raise RunError(code, wrong or f"the program ended with code {code} and said nothing")
+    varied = {key: _by_text(several) for key, several in lists.items()}
+    compared = _compared(document, code, varied)
+    if code > _THRESHOLD:
+        raise RunError(code, f"{wrong}{_broken(compared)}", compared)
+    return compared
+
+
+def _compared(
+    document: dict[str, Any], code: int, varied: dict[str, dict[str, object]]
+) -> Comparison:
+    """Read the document that the program prints of a comparison."""
     runs = document["runs"]
-    compared = Comparison(
+    return Comparison(
         [run["summary"] for run in runs],
         [_result(run["dir"], run["exit_code"]) for run in runs],
         Path(document["report"]).absolute(),
         code,
-        {key: _by_text(several) for key, several in lists.items()},
+        varied,
     )
-    if code > _THRESHOLD:
-        raise RunError(code, f"{wrong}{_broken(compared)}", compared)
-    return compared
