@@ -6,6 +6,8 @@ use model::{ConnId, Cx, Event};
 
 /// Gaps that a message keeps open; a piece that would open another is not kept, and must come again. [ours]
 const GAPS_MAX: usize = 4096;
+/// From so many on they are filled before others are opened. [ours]
+const GAPS_FULL: usize = GAPS_MAX / 2;
 
 /// One direction of a connection, as far as it has arrived. Positions are those of its stream of bytes.
 #[derive(Debug, Default)]
@@ -43,6 +45,8 @@ pub enum Came {
     New,
     /// Nothing new.
     Old,
+    /// Still missing: there are too many gaps for it.
+    Missing,
     /// Of a message that is complete.
     Past,
     /// Nothing that a sender of ours would send.
@@ -100,6 +104,12 @@ impl Arriving {
     #[inline]
     pub fn first_gap(&self, from: u64) -> Option<(u64, u64)> {
         self.ahead.first_gap(from.max(self.next), self.end?)
+    }
+
+    /// Whether so many gaps are open that no other should be.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.ahead.len() >= GAPS_FULL
     }
 
     /// Whether the byte at `at` has arrived.

@@ -1,4 +1,7 @@
 //! The message under way where it arrives, and its receiver gives a token for each frame.
+//!
+//! First what comes, pieces and announcements; then which frame has the next token, and what is missing again; how late
+//! data is, and what is waited for. The tests show which frames are asked for where some are lost.
 
 use crate::arriving::{self, Arriving, Came};
 use crate::connections::told;
@@ -105,6 +108,7 @@ impl Tokened {
         }
         match verdict {
             arriving::Verdict::Old => Came::Old,
+            arriving::Verdict::Missing => Came::Missing,
             _ => Came::New,
         }
     }
@@ -250,6 +254,9 @@ impl Tokened {
             // Before its memory is full; what is farther may still be under way.
             self.go_back();
             self.redo = missing + self.reach / 4;
+        } else if !again && self.arriving.is_crowded() {
+            // Before there are too many; the newest gaps, whose data may be under way, come last.
+            self.go_back();
         }
         self.issued = self.issued.wrapping_add(1);
         self.token_at = now;
@@ -584,6 +591,62 @@ mod tests {
         message.go_back();
         assert_eq!(message.give(at(9)).offset, 500);
         assert!(!message.wants(), "nothing else may have one");
+    }
+
+    /// Every other frame never comes the first time that it is asked for.
+    #[test]
+    fn what_is_missing_has_tokens_again_before_there_are_too_many_gaps() {
+        let said = Announcement {
+            ordinal: 0,
+            end: 2_000_000,
+            cut: false,
+            frame: FRAME,
+            unasked: 0,
+            reach: u64::MAX,
+        };
+        let mut message = Tokened::default();
+        message.on_announcement(at(0), said);
+        let mut bench = Bench::at(at(1));
+        let (mut asked, mut most) = (0, 0);
+        while message.wants() {
+            let given = message.give(at(1));
+            asked += 1;
+            most = most.max(given.offset / 100 - message.arriving.next() / 100);
+            if given.again || given.offset % 200 == 0 {
+                let piece = Piece {
+                    ordinal: 0,
+                    offset: given.offset,
+                    length: FRAME,
+                    last: given.offset == 1_999_900,
+                    token: None,
+                };
+                let came = message.on_piece(&mut bench.cx(), CONN, piece, Span::ZERO);
+                assert_eq!(came, Came::New, "at {}", given.offset);
+            }
+        }
+        message.check();
+        // Of 20,000 frames half are asked for twice but those behind the last round; 2,048 gaps are 4,096 frames.
+        assert!((4_000..4_200).contains(&most), "{most} frames ahead");
+        assert!(message.is_missing() && (28_000..30_000).contains(&asked));
+    }
+
+    #[test]
+    fn what_would_open_one_gap_too_many_is_missing() {
+        let mut message = Tokened::default();
+        let mut bench = Bench::at(at(1));
+        let mut came = |n: u64| {
+            let piece = Piece {
+                ordinal: 0,
+                offset: 200 * n,
+                length: FRAME,
+                last: false,
+                token: None,
+            };
+            message.on_piece(&mut bench.cx(), CONN, piece, RTT)
+        };
+        assert!((1..=4096).all(|n| came(n) == Came::New));
+        assert_eq!(came(4097), Came::Missing);
+        assert_eq!(came(4096), Came::Old);
     }
 
     #[test]

@@ -50,6 +50,8 @@ model::counters! {
         tokens_unmatched: packets,
         /// Windows of unused tokens that were forgiven.
         forgiven: times,
+        /// Data that was missing and was dropped: its message has too many gaps, or a part of it was here.
+        not_kept: packets,
         /// Tokens and answers lost before they left, because too many waited at their host.
         line_lost: packets,
     }
@@ -193,6 +195,7 @@ impl Host {
         match rx.on_data(cx, id, &data, scheduled, &self.settings) {
             Came::New => {}
             Came::Old => self.totals.duplicates += 1,
+            Came::Missing => self.counts.not_kept += 1,
             Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
@@ -236,7 +239,7 @@ impl Host {
                 self.say_ack(slot);
             }
             Came::New => {}
-            Came::Old | Came::Past => {
+            Came::Old | Came::Missing | Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
             }

@@ -183,7 +183,7 @@ impl Host {
             return;
         };
         match self.conns[slot].rx.on_data(cx, id, &data) {
-            Came::New => {}
+            Came::New | Came::Missing => {}
             Came::Old => self.totals.duplicates += 1,
             Came::Past => {
                 self.totals.duplicates += 1;
@@ -218,7 +218,7 @@ impl Host {
         }
         match rx.on_end(cx.now, &end) {
             Came::New => {}
-            Came::Old | Came::Past => {
+            Came::Old | Came::Missing | Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot, true);
             }

@@ -33,6 +33,8 @@ model::counters! {
         tokens_again: packets,
         /// Windows of unused tokens that were forgiven.
         forgiven: times,
+        /// Data that was missing and was dropped: its message has too many gaps, or a part of it was here.
+        not_kept: packets,
         /// Tokens and answers lost before they left, because too many waited at their host.
         line_lost: packets,
     }
@@ -164,8 +166,10 @@ impl Host {
             return;
         };
         let rx = &mut self.conns[slot].rx;
-        match rx.on_data(cx, id, &data, scheduled, &self.settings) {
-            Came::New => {
+        let came = rx.on_data(cx, id, &data, scheduled, &self.settings);
+        match came {
+            Came::New | Came::Missing => {
+                self.counts.not_kept += u64::from(came == Came::Missing);
                 let late = (!scheduled).then(|| rx.on_unasked(cx.now, &data, &self.settings));
                 if let Some(late) = late.flatten() {
                     self.late.sample(late);
@@ -210,7 +214,7 @@ impl Host {
             // Whoever asks again has to hear something, or gives up while others have their turns.
             Came::New if again && !rx.message.arriving.is_complete() => self.say_ack(slot),
             Came::New => {}
-            Came::Old | Came::Past => {
+            Came::Old | Came::Missing | Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);
             }

@@ -53,10 +53,10 @@ impl Receiver {
             token: scheduled.then_some(data.token),
         };
         let verdict = self.message.on_piece(cx, conn, piece, settings.rtt);
-        if matches!(verdict, Came::New | Came::Old) {
+        if matches!(verdict, Came::New | Came::Old | Came::Missing) {
             self.vain = 0;
         }
-        if verdict == Came::New {
+        if matches!(verdict, Came::New | Came::Missing) {
             self.repeated = 0;
         }
         verdict

@@ -244,7 +244,7 @@ impl Host {
         self.counts.host_cuts += u64::from(cut[0]);
         self.counts.network_cuts += u64::from(cut[1]);
         match verdict {
-            Came::New | Came::Nonsense => {}
+            Came::New | Came::Missing | Came::Nonsense => {}
             Came::Old => self.totals.duplicates += 1,
             Came::Past => {
                 self.totals.duplicates += 1;
@@ -275,7 +275,7 @@ impl Host {
             // Whoever asks again has to hear something, or gives up while others have their turns.
             Came::New if again && !complete => self.say_ack(slot),
             Came::New => {}
-            Came::Old | Came::Past => {
+            Came::Old | Came::Missing | Came::Past => {
                 self.totals.duplicates += 1;
                 self.say_ack(slot);
                 return None;
