@@ -70,6 +70,18 @@ fn received(text: &str, sets: &[&str]) -> Vec<u64> {
     record.flows.iter().map(|flow| flow.received).collect()
 }
 
+/// It kept two thirds of the credit of a receiver whose line is faster, and the line was idle.
+#[test]
+fn beside_a_slow_sender_others_have_the_rest_of_the_line() {
+    let text = "[topology]\nkind = \"dumbbell\"\npairs = 2\n[[workload]]\nkind = \"incast\"\nsenders = 1\n\
+                receiver = 3\nsize = \"20MB\"\n[[workload]]\nkind = \"long-flows\"\npairs = [\"1 -> 3\"]\n\
+                [transport]\nkind = \"sird\"\n[run]\nuntil = \"4ms\"\n";
+    for (rate, slow, fast) in [("10", 4_700_000, 40_000_000), ("20", 9_400_000, 36_000_000)] {
+        let found = received(text, &[&format!("topology.first_rate={rate}Gbps")]);
+        assert!(found[0] > slow && found[1] > fast, "{rate}: {found:?}");
+    }
+}
+
 /// Half of the tokens of both run out and leave gaps, of which there is an end.
 #[test]
 fn two_long_messages_of_one_host_share_its_line() {

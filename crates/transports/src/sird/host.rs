@@ -1,6 +1,10 @@
 //! SIRD on one host: its connections, its peers, its line, its deadline.
+//!
+//! First what it keeps and how a connection begins and ends; then what comes in, as receiver and as sender; what the line
+//! takes, paused or not; and the contract of an endpoint.
 
 use super::crediting::Crediting;
+use super::gained::Gained;
 use super::header::{Ack, Credit, Data, Gone, Kind, PAYLOAD_MAX, Request};
 use super::params::Params;
 use super::peers::Peers;
@@ -78,6 +82,7 @@ pub(super) struct Host {
     ready: Ranks,
     outbound: u32,
     unspent: u64,
+    gained: Gained,
     /// What of a packet the shortest message has saved up, and receivers in turn have not.
     saved: f64,
     pub(super) totals: Totals,
@@ -98,6 +103,7 @@ impl Host {
             ready: Ranks::default(),
             outbound: 0,
             unspent: 0,
+            gained: Gained::default(),
             saved: 0.0,
             totals: Totals::default(),
             counts: Counts::default(),
@@ -453,8 +459,9 @@ impl Host {
         let mut piece = conn.tx.take(cx.now, settings, conn.lifetime, answer);
         let size = settings.encap.wire(piece.data.length);
         let unspent = self.unspent - u64::from(size);
-        // One message alone has nobody to take credit from. [sird artefact]
-        piece.data.congested = unspent > settings.sender_threshold && self.outbound > 1;
+        let alone = self.outbound <= 1;
+        let counts = self.gained.counts(unspent, alone, piece.scheduled);
+        piece.data.congested = counts > settings.sender_threshold;
         *out = piece.data.packet(conn.peer, conn.id, size);
         out.set_priority(settings.priority(piece.scheduled));
         out.set_ecn(Ecn::Capable0);

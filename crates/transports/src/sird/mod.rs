@@ -4,6 +4,7 @@
 
 mod caps;
 mod crediting;
+mod gained;
 mod header;
 mod host;
 mod params;

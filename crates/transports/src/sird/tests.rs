@@ -257,8 +257,8 @@ fn a_budget_of_a_round_trip_and_a_threshold_fills_the_line_of_a_receiver() {
     }
 }
 
-/// A sends to two hosts: what it has of both is more than it can use, and it says so; with one message alone it never
-/// does, whatever it has.
+/// A sends to several hosts: what it has of all is more than it can use, and it says so; with one message alone it does
+/// not, where its line is as fast as that of the receiver.
 #[test]
 fn a_sender_says_that_it_has_too_much() {
     let says = |text: &str, messages: u32| {
@@ -273,6 +273,26 @@ fn a_sender_says_that_it_has_too_much() {
     assert_eq!(says("sender_threshold = 0", 1), 0);
     assert!(says("", 3) > 50);
     assert_eq!(says("sender_threshold = 1000", 3), 0);
+}
+
+/// A has one message, and its receiver takes itself to be so many times as fast: it holds no more than its threshold.
+#[test]
+fn a_slow_sender_says_so_of_one_message() {
+    let says = |text: &str, times: u64| {
+        let params = params(text);
+        let make = |config: &EndpointConfig| {
+            let own = if config.host == B { times } else { 1 };
+            let config = config.clone().with(|told| told.rate.0 *= own);
+            Factory::make(&params, &config)
+        };
+        let mut pair = Pair::new(&make, &header::CODEC).named("sird");
+        pair.message(Time::ZERO, A, B, 2_000_000);
+        pair.run_until(Time(1_500_000_000));
+        pair.ladder().matches("congested").count()
+    };
+    assert_eq!(says("", 1), 0);
+    assert!(says("", 2) > 50 && says("", 10) > 100);
+    assert_eq!(says("sender_threshold = 1000", 10), 0);
 }
 
 /// Half of the line is the shortest message's, and receivers take turns for the rest.
