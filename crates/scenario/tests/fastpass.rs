@@ -110,3 +110,58 @@ fn a_slow_host_beside_slow_links_sends_over_them_too() {
         }
     }
 }
+
+/// A frame of a slow host began at multiples of what it takes, so all of them together had the rate of one; and over a link
+/// of another rate it waited for a multiple of both.
+#[test]
+fn slow_hosts_and_links_get_what_their_lines_allow() {
+    for (pairs, first, host, trunk, flows, least) in [
+        // Several slow hosts to a fast one, and back.
+        (
+            5,
+            100,
+            25,
+            100,
+            "\"5 -> 0\", \"6 -> 0\", \"7 -> 0\", \"8 -> 0\"",
+            90.0,
+        ),
+        (
+            5,
+            100,
+            25,
+            100,
+            "\"0 -> 5\", \"0 -> 6\", \"0 -> 7\", \"0 -> 8\"",
+            90.0,
+        ),
+        // A link that is neither as fast as the one nor as the other.
+        (2, 100, 25, 40, "\"0 -> 2\"", 23.0),
+        (2, 100, 15, 20, "\"0 -> 2\"", 13.7),
+        (2, 100, 25, 15, "\"0 -> 2\"", 13.7),
+        // No whole number of frames of hosts fits a slot of the link.
+        (4, 25, 25, 40, "\"0 -> 4\", \"1 -> 5\", \"2 -> 6\"", 36.5),
+        (
+            5,
+            10,
+            10,
+            25,
+            "\"0 -> 5\", \"1 -> 6\", \"2 -> 7\", \"3 -> 8\"",
+            22.5,
+        ),
+    ] {
+        let rates = rates(
+            &format!(
+                "[topology]\nkind = \"dumbbell\"\npairs = {pairs}\nhost_rate = \"{host}Gbps\"\nfirst_rate = \"{first}Gbps\"\n\
+                 bottleneck_rate = \"{trunk}Gbps\"\n[workload]\nkind = \"long-flows\"\npairs = [{flows}]\nstop = \"3ms\"\n\
+                 [transport]\nkind = \"fastpass\"\n[switch]\nbuffer = \"20MB\"\n"
+            ),
+            3000,
+        );
+        let (all, lowest) = (
+            rates.iter().sum::<f64>(),
+            rates.iter().copied().fold(f64::MAX, f64::min),
+        );
+        assert!(all > least, "{first}, {host}, {trunk}: {all} of {rates:?}");
+        let share = all / rates.len() as f64;
+        assert!(lowest > 0.9 * share, "{first}, {host}, {trunk}: {rates:?}");
+    }
+}

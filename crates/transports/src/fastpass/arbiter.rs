@@ -3,13 +3,15 @@
 //! It works at moments that are a batch of slots apart. At each it looks at the requests that it has read by then, gives
 //! away the slots of one batch, one after the other, and answers when its time for that is over. In a slot every host
 //! sends at most one frame and gets at most one, and no more leave or enter a rack than it has links. Whoever could have
-//! a slot has one: the matching is maximal.
+//! a slot has one: the matching is maximal. A frame on a slow line or link keeps that busy for longer than the slot in which it
+//! begins, and who waited long for two of them at once has the first kept until the second is free.
 
 mod pairs;
 
 use super::header::{Alloc, FRAMES_MAX, LEAD_SLOTS, SLOTS_TOLD, WAYS_BITS};
+use super::lanes::{Lane, Room, UNKNOWN};
 use super::params::{BATCH_MAX, Order};
-use super::shape::{Shape, Tier};
+use super::shape::{PARTS, Shape};
 use super::ways::Chooser;
 use super::words::{Beside, Told, Words};
 use model::{ConnId, HostId};
@@ -27,6 +29,9 @@ const KEPT: usize = 64;
 /// Leads for which it does not believe that one twice as long is too short, and after which it tries one half as long. [ours]
 const LAG_LEADS: u64 = 3;
 const CALM_LEADS: u64 = 64;
+/// Frames on the slowest of what it takes for which a pair waits until that is kept for it. [ours: no more than one in so many
+/// is lost by that]
+const PATIENCE: u64 = 16;
 
 /// What the arbiter is made of.
 #[derive(Clone, Debug)]
@@ -117,10 +122,10 @@ pub(super) struct Arbiter {
     /// Hosts by number where nobody knows how many there are.
     names: BTreeMap<HostId, u32>,
     hosts: Vec<Host>,
-    out: Load,
-    into: Load,
-    /// Frames on each link, where every one is known.
-    links: Vec<u32>,
+    room: Room,
+    /// Bits of a way, where it is chosen; and whether a frame takes longer somewhere than a slot.
+    bits: u8,
+    uneven: bool,
     age: u32,
     scratch: Scratch,
     /// Allocations of the last batch.
@@ -147,30 +152,12 @@ pub(super) struct Arbiter {
 /// What is known of a host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Host {
-    /// The slots from which on it may send, and get, another frame.
-    sends_from: u64,
-    gets_from: u64,
+    /// Its line, in both directions.
+    sends: Lane,
+    gets: Lane,
+    /// Behind the last slot in which something was to be kept for it.
+    tried: u64,
     demands: u32,
-}
-
-/// Frames that leave, or enter, every rack and pod in a slot.
-#[derive(Debug, Default)]
-struct Load {
-    racks: Vec<u32>,
-    pods: Vec<u32>,
-}
-
-impl Load {
-    fn new(shape: Option<&Shape>) -> Self {
-        Self {
-            racks: vec![0; shape.map_or(0, |shape| shape.racks as usize)],
-            pods: vec![0; shape.map_or(0, |shape| shape.pods as usize)],
-        }
-    }
-    fn clear(&mut self) {
-        self.racks.fill(0);
-        self.pods.fill(0);
-    }
 }
 
 /// What a slot is worked out in.
@@ -180,6 +167,8 @@ struct Scratch {
     served: Vec<(u32, u32)>,
     frames: Vec<(u32, u32)>,
     ways: Vec<u16>,
+    /// Pairs whose lines are kept.
+    kept: Vec<(u32, u32)>,
     /// Messages with an allocation in the making.
     touched: Vec<u32>,
 }
@@ -189,10 +178,12 @@ impl Arbiter {
         let shape = plan.shape.as_deref();
         let chooser = shape.filter(|_| plan.colours).and_then(Chooser::new);
         let hosts = shape.map_or(0, |shape| shape.seats.len());
-        let links = vec![0; shape.map_or(0, |shape| shape.links.len())];
-        let loads = [Load::new(shape), Load::new(shape)];
-        let [out, into] = loads;
+        let bits = shape.filter(|shape| plan.colours && shape.is_slow());
+        let bits = bits.and_then(Shape::bits).unwrap_or_default();
         Self {
+            bits: chooser.as_ref().map_or(bits, |chooser| chooser.bits),
+            room: Room::new(shape),
+            uneven: shape.is_some_and(Shape::is_uneven),
             chooser,
             unread: VecDeque::new(),
             read_at: Time::ZERO,
@@ -207,9 +198,6 @@ impl Arbiter {
             turns: Turns::default(),
             names: BTreeMap::new(),
             hosts: vec![Host::default(); hosts],
-            out,
-            into,
-            links,
             age: 0,
             scratch: Scratch::default(),
             said: 0,
@@ -460,12 +448,13 @@ impl Arbiter {
         let first = soonest.max(self.free_slot);
         if let Some(own) = self.plan.own.filter(|own| self.hosts.len() > *own) {
             // What it says takes its own line first.
+            let width = self.width(own);
             let host = &mut self.hosts[own];
-            host.sends_from = host
-                .sends_from
-                .max(first + self.said.div_ceil(self.plan.words));
+            let says = (self.said * width).div_ceil(self.plan.words * PARTS);
+            host.sends.take_many(first, PARTS, says);
             // What it was asked took its line, too: as many frames fewer come to it.
-            host.gets_from = host.gets_from.max(first) + self.heard / self.plan.words;
+            host.gets
+                .take_many(first, width, self.heard / self.plan.words);
             self.heard %= self.plan.words;
         }
         self.free_slot = first + u64::from(self.plan.batch.min(BATCH_MAX));
@@ -489,41 +478,41 @@ impl Arbiter {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.served.clear();
         scratch.frames.clear();
-        self.out.clear();
-        self.into.clear();
-        self.reserve(slot);
-        let bits = self.chooser.as_ref().map_or(0, |chooser| chooser.bits);
+        scratch.ways.clear();
+        self.room.begin(&self.plan, slot, &mut self.beside);
         for place in 0..self.list.len() {
             let pair = self.list[place];
             let Pair { from, to, .. } = self.pairs[pair];
             if !self.are_free(slot, from, to) {
+                self.keep(slot, pair, &mut scratch.kept);
                 continue;
             }
             let first = self.pairs[pair].queue.first();
             let demand = first.expect("a pair has messages").2;
             let Demand { left, .. } = self.demands[demand];
-            let new = self.demands[demand].is_full(slot, bits) && !self.is_own(from);
-            let admitted = self.words.admit(&self.plan, slot, new.then_some(left));
-            if admitted && self.admits(slot, from, to) {
+            let new = self.demands[demand].is_full(slot, self.bits) && !self.is_own(from);
+            if !self.words.admit(&self.plan, slot, new.then_some(left)) {
+                continue;
+            }
+            if let Some(way) = self.admits(slot, from, to) {
                 self.words.add(&self.plan, slot, new);
                 scratch.served.push((pair, demand));
                 scratch.frames.push((from, to));
+                scratch.ways.push(way);
+            } else {
+                self.keep(slot, pair, &mut scratch.kept);
             }
         }
-        let bits = match (&mut self.chooser, self.plan.shape.as_deref()) {
-            (Some(chooser), Some(shape)) => {
-                chooser.choose(shape, &scratch.frames, &mut scratch.ways);
-                chooser.bits
-            }
-            _ => {
-                scratch.ways.clear();
-                scratch.ways.resize(scratch.frames.len(), 0);
-                0
-            }
-        };
+        for (from, to) in scratch.kept.drain(..) {
+            self.hosts[from as usize].sends.keep(UNKNOWN);
+            self.hosts[to as usize].gets.keep(UNKNOWN);
+        }
+        if let (Some(chooser), Some(shape)) = (&mut self.chooser, self.plan.shape.as_deref()) {
+            chooser.choose(shape, slot, &scratch.frames, &mut scratch.ways);
+        }
         scratch.over.clear();
         for (&(pair, demand), &way) in scratch.served.iter().zip(&scratch.ways) {
-            if self.serve(pair, demand, slot, (way, bits), &mut scratch.touched) {
+            if self.serve(pair, demand, slot, (way, self.bits), &mut scratch.touched) {
                 scratch.over.push(pair);
             }
         }
@@ -544,81 +533,74 @@ impl Arbiter {
         self.plan.own == Some(host as usize)
     }
 
-    /// Leaves room in a slot for what the arbiter says to other racks, and for what these ask.
-    fn reserve(&mut self, slot: u64) {
-        self.links.fill(0);
-        let taken = self.beside.take(&self.plan, slot, &mut self.links);
-        if let (Some(own), Some(shape)) = (self.plan.own, &self.plan.shape) {
-            let seat = shape.seats[own];
-            (
-                self.out.racks[seat.rack as usize],
-                self.out.pods[seat.pod as usize],
-            ) = (taken.out, taken.out);
-            (
-                self.into.racks[seat.rack as usize],
-                self.into.pods[seat.pod as usize],
-            ) = (taken.into, taken.into);
-        }
+    /// How long a frame takes on the line of a host, in parts of a slot.
+    #[inline]
+    fn width(&self, host: usize) -> u64 {
+        let seats = self.plan.shape.as_deref().map(|shape| &shape.seats);
+        seats.map_or(PARTS, |seats| seats[host].width)
     }
 
     /// Whether one may send in the slot, and the other get.
     #[inline]
     fn are_free(&self, slot: u64, from: u32, to: u32) -> bool {
-        let (sender, receiver) = (&self.hosts[from as usize], &self.hosts[to as usize]);
-        sender.sends_from <= slot && receiver.gets_from <= slot
+        let [from, to] = [from, to].map(|host| host as usize);
+        let (sender, receiver) = (&self.hosts[from].sends, &self.hosts[to].gets);
+        sender.fits(slot, self.width(from)) && receiver.fits(slot, self.width(to))
     }
 
-    /// Whether a frame of these two, who are free, fits the slot, which it has then.
-    fn admits(&mut self, slot: u64, from: u32, to: u32) -> bool {
-        let mut widths = [1, 1];
+    /// Whether a frame of these two, who are free, fits the slot, which it has then: the way where each link is looked at.
+    fn admits(&mut self, slot: u64, from: u32, to: u32) -> Option<u16> {
+        let [from, to] = [from, to].map(|host| host as usize);
+        let mut way = 0;
         if let Some(shape) = self.plan.shape.as_deref() {
-            let seats = [from, to].map(|host| shape.seats[host as usize]);
-            // A slow host begins frames where slow links do, or would be busy whenever these are free.
-            if !slot.is_multiple_of(seats[0].width.max(seats[1].width).into()) {
-                return false;
+            let seats = [from, to].map(|host| shape.seats[host]);
+            if !self.room.fits(shape, seats, slot) {
+                return None;
             }
-            let room = |tier: Tier, frames: u32, out: u32, into: u32| {
-                slot.is_multiple_of(tier.every.into()) && out < frames && into < frames
-            };
-            let [a, b] = seats.map(|seat| seat.rack as usize);
-            let [p, q] = seats.map(|seat| seat.pod as usize);
-            let (racks, pods) = (a != b, p != q);
-            let fits = |tier: Option<Tier>, frames: u32, out: u32, into: u32| {
-                tier.is_none_or(|tier| room(tier, frames, out, into))
-            };
-            let up = shape.up.map_or(0, |up| up.frames());
-            let core = shape.core.map_or(0, |core| core.frames());
-            let core = core * shape.up.map_or(0, |up| up.ways);
-            let rack = (seats[0].rack, seats[1].rack);
-            let route = shape.routes.get(&rack).map_or(&[][..], Vec::as_slice);
-            let has_room = |&link: &u32| {
-                let (tier, carried) = (shape.links[link as usize], self.links[link as usize]);
-                slot.is_multiple_of(tier.every.into()) && carried < tier.each
-            };
-            if !route.iter().all(has_room) {
-                return false;
-            }
-            if racks && !fits(shape.up, up, self.out.racks[a], self.into.racks[b])
-                || pods && !fits(shape.core, core, self.out.pods[p], self.into.pods[q])
-            {
-                return false;
-            }
-            for &link in route {
-                self.links[link as usize] += 1;
-            }
-            if racks {
-                self.out.racks[a] += 1;
-                self.into.racks[b] += 1;
-            }
-            if pods {
-                self.out.pods[p] += 1;
-                self.into.pods[q] += 1;
-            }
-            widths = seats.map(|seat| u64::from(seat.width));
+            way = self.room.take(seats, slot);
         }
-        self.hosts[from as usize].sends_from = slot + widths[0];
-        self.hosts[to as usize].gets_from = slot + widths[1];
-        true
+        let widths = [from, to].map(|host| self.width(host));
+        self.hosts[from].sends.take(slot, widths[0]);
+        self.hosts[to].gets.take(slot, widths[1]);
+        Some(way)
+    }
+
+    /// A pair has no slot. When it has waited for long, what it takes is kept for it from the first slot on in which all of
+    /// that is free: two slow lines that are never free at once would never have a frame from one to the other.
+    fn keep(&mut self, slot: u64, pair: u32, kept: &mut Vec<(u32, u32)>) {
+        let Some(shape) = self.plan.shape.as_deref().filter(|_| self.uneven) else {
+            return;
+        };
+        let Pair {
+            from, to, since, ..
+        } = &mut self.pairs[pair];
+        let (from, to, waits) = (*from, *to, slot - *since.get_or_insert(slot));
+        let (sender, receiver) = (self.hosts[from as usize], self.hosts[to as usize]);
+        let kept_before = sender.sends.is_kept() || receiver.gets.is_kept();
+        // Of each sender's pairs the first of them that waits so long, in every slot.
+        if waits < PATIENCE || kept_before || sender.tried > slot {
+            return;
+        }
+        self.hosts[from as usize].tried = slot + 1;
+        let seats = [from, to].map(|host| shape.seats[host as usize]);
+        let way = self.room.find(shape, seats, slot);
+        let widths = seats.map(|seat| seat.width);
+        let slots = widths[0].max(widths[1]).div_ceil(PARTS);
+        if way == UNKNOWN || waits < PATIENCE * slots.max(self.room.slots()) {
+            return;
+        }
+        let (sends, gets) = (
+            sender.sends.free_from(widths[0]),
+            receiver.gets.free_from(widths[1]),
+        );
+        let free = way.max(sends).max(gets);
+        if free <= slot || self.room.is_kept() {
+            return;
+        }
+        self.hosts[from as usize].sends.keep(free);
+        self.hosts[to as usize].gets.keep(free);
+        self.room.keep(free);
+        kept.push((from, to));
     }
 
     /// A message of a pair has a slot; whether the pair wants no more.

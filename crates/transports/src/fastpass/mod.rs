@@ -6,6 +6,7 @@ mod arbiter;
 mod asking;
 mod header;
 mod host;
+mod lanes;
 mod params;
 mod receiver;
 mod sender;

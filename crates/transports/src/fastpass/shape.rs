@@ -14,8 +14,28 @@ pub struct Seat {
     pub rack: u32,
     /// The pod of its rack.
     pub pod: u32,
-    /// Slots that a frame takes on its line.
-    pub width: u32,
+    /// How long a frame takes on its line, in [`PARTS`] of a slot.
+    pub width: u64,
+}
+
+/// What a slot is divided into, where a line is not as fast as the fastest: all up to sixteenths are whole. [ours]
+pub(super) const PARTS: u64 = 720_720;
+
+/// How long a frame takes at `rate`, in [`PARTS`] of what it takes at `fastest`: no time at all for none.
+fn width(rate: Rate, fastest: Rate) -> u64 {
+    let (rate, parts) = (
+        u128::from(rate.0.max(1)),
+        u128::from(fastest.0) * u128::from(PARTS),
+    );
+    // Rounded so that no slow line is taken for faster, and that whole ones fit a slot of a fast one.
+    let parts = if rate < fastest.0.into() {
+        parts.div_ceil(rate)
+    } else {
+        parts / rate
+    };
+    u64::try_from(parts)
+        .unwrap_or(u64::MAX)
+        .clamp(PARTS / u64::from(EACH_MAX), PARTS << 20)
 }
 
 /// The links from a rack up, or from a switch above it.
@@ -23,26 +43,42 @@ pub struct Seat {
 pub struct Tier {
     /// How many there are.
     pub ways: u32,
-    /// Frames that each carries in a slot.
-    pub each: u32,
-    /// Slots in one of which it carries that many: more than one where it is slower than hosts.
-    pub every: u32,
+    /// How fast each is, and how fast the fastest line of a host.
+    rate: Rate,
+    host: Rate,
+    /// How long a frame takes on each, in [`PARTS`] of a slot.
+    pub width: u64,
 }
 
 impl Tier {
-    fn new(ways: u16, rate: Rate, host: Rate) -> Self {
-        let part = |a: Rate, b: Rate| u32::try_from(a.0 / b.0.max(1)).unwrap_or(u32::MAX);
-        let every = host.0.div_ceil(rate.0.max(1)).clamp(1, 1 << 20);
+    pub(super) fn new(ways: u16, rate: Rate, host: Rate) -> Self {
+        let most = host.0.saturating_mul(EACH_MAX.into());
         Self {
             ways: ways.max(1).into(),
-            each: part(rate, host).clamp(1, EACH_MAX),
-            every: u32::try_from(every).expect("clamped"),
+            rate: Rate(rate.0.clamp(1, most.max(1))),
+            host: Rate(host.0.max(1)),
+            width: width(rate, host),
         }
     }
 
-    /// Frames that all of them carry in a slot.
-    pub const fn frames(&self) -> u32 {
-        self.ways * self.each
+    /// Whether a frame takes longer on one than on the fastest line of a host.
+    pub(super) fn is_slow(&self) -> bool {
+        self.width > PARTS
+    }
+
+    /// Frames that all of them carry in a slot, where they are not slow: one more each in some slots than in others, where
+    /// they are not a whole number of times as fast as a host.
+    pub(super) fn frames(&self, slot: u64) -> u32 {
+        let until =
+            |slot: u64| u128::from(slot) * u128::from(self.rate.0) / u128::from(self.host.0);
+        let each = until(slot.saturating_add(1)) - until(slot);
+        self.ways * u32::try_from(each).expect("no more than EACH_MAX")
+    }
+
+    /// The most that they carry in any slot.
+    pub(super) fn most(&self) -> u32 {
+        let each = self.rate.0.div_ceil(self.host.0);
+        self.ways * u32::try_from(each).expect("no more than EACH_MAX")
     }
 }
 
@@ -87,6 +123,19 @@ impl Shape {
         u8::try_from(bits).ok().filter(|_| chooses)
     }
 
+    /// Whether links with a choice are slower than the fastest line of a host: each of them is looked at then, as those
+    /// without one are.
+    pub(super) fn is_slow(&self) -> bool {
+        let tiers = [self.up, self.core];
+        tiers.iter().flatten().any(Tier::is_slow)
+    }
+
+    /// Whether a frame takes longer somewhere than a slot.
+    pub(super) fn is_uneven(&self) -> bool {
+        let slow = self.seats.iter().any(|seat| seat.width > PARTS);
+        slow || self.is_slow() || self.links.iter().any(Tier::is_slow)
+    }
+
     /// That of `net`; none where nobody knows its ways.
     pub(super) fn of(net: &dyn Net) -> Option<Self> {
         let hosts = net.hosts();
@@ -99,11 +148,11 @@ impl Shape {
                 first.push(host);
                 u32::try_from(first.len() - 1).expect("no more racks than hosts")
             });
-            let width = rate.0.div_ceil(net.rate(host).0.max(1)).clamp(1, 1 << 20);
+            let width = width(net.rate(host), rate);
             seats.push(Seat {
                 rack,
                 pod: 0,
-                width: u32::try_from(width).expect("clamped"),
+                width,
             });
         }
         let (mut up, mut core) = (None, None);

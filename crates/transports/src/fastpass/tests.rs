@@ -1,7 +1,10 @@
 //! Conversations as ladders, and what an arbiter gives.
 
+mod rates;
+
 use super::arbiter::{Arbiter, Plan, Request, Word};
 use super::header::Alloc;
+use super::shape::PARTS;
 use super::ways::Chooser;
 use super::words::Beside;
 use super::*;
@@ -431,17 +434,10 @@ fn words_to_other_racks_and_from_them_take_the_room_of_frames() {
         (0..5).for_each(|_| beside.says(&plan, HostId(near_or_far)));
         (0..3).for_each(|_| beside.hears(&plan, HostId(near_or_far)));
     }
-    let mut take = |slot| {
-        let taken = beside.take(&plan, slot, &mut []);
-        (taken.out, taken.into)
-    };
-    assert_eq!([take(0), take(1)], [(2, 1), (0, 0)]);
+    let mut take = |slot| beside.take(&plan, slot);
+    assert_eq!([take(0), take(1)], [[2, 1], [0, 0]]);
     beside.says(&plan, HostId(7));
-    assert_eq!(
-        beside.take(&plan, 2, &mut []).out,
-        1,
-        "and the one that was left"
-    );
+    assert_eq!(beside.take(&plan, 2)[0], 1, "and the one that was left");
 }
 
 /// Leaves below as many spines as there are ways, or a fat tree: hosts, racks and pods in order.
@@ -449,7 +445,7 @@ fn clos(racks: u32, hosts: u32, up: Tier, pods: u32, core: Option<Tier>) -> Shap
     let seats = (0..pods * racks * hosts).map(|host| Seat {
         rack: host / hosts,
         pod: host / hosts / racks,
-        width: 1,
+        width: PARTS,
     });
     Shape {
         seats: seats.collect(),
@@ -463,20 +459,18 @@ fn clos(racks: u32, hosts: u32, up: Tier, pods: u32, core: Option<Tier>) -> Shap
     }
 }
 
-fn tier(ways: u32, each: u32) -> Tier {
-    Tier {
-        ways,
-        each,
-        every: 1,
-    }
+fn tier(ways: u16, each: u64) -> Tier {
+    Tier::new(ways, Rate::gbps(10 * each), Rate::gbps(10))
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
-    let leaf_spine = (1u32..5, 1u32..7, 1u32..5, 1u32..4)
+    let leaf_spine = (1u32..5, 1u32..7, 1u16..5, 1u64..4)
         .prop_map(|(racks, hosts, ways, each)| clos(racks, hosts, tier(ways, each), 1, None));
     // As many links up as down in every switch of a fat tree.
-    let fat_tree = (1u32..4, 2u32..5)
-        .prop_map(|(half, pods)| clos(half, half, tier(half, 1), pods, Some(tier(half, 1))));
+    let fat_tree = (1u16..4, 2u32..5).prop_map(|(half, pods)| {
+        let hosts = u32::from(half);
+        clos(hosts, hosts, tier(half, 1), pods, Some(tier(half, 1)))
+    });
     prop_oneof![leaf_spine, fat_tree]
 }
 
@@ -541,14 +535,14 @@ proptest! {
             }
             let up = shape.up.unwrap();
             for (&(which, ..), &count) in &carries {
-                let most = if matches!(which, "up" | "down") { up.each } else { shape.core.unwrap().each };
+                let most = if matches!(which, "up" | "down") { up.most() / up.ways } else { shape.core.unwrap().most() / shape.core.unwrap().ways };
                 prop_assert!(count <= most, "slot {slot}: {carries:?}");
             }
             let full = |which, rack, most| racks.get(&(which, rack)).is_some_and(|&count| count >= most);
             for &(from, to, frames) in left.values().filter(|demand| demand.2 > 0) {
                 let [a, b] = [from, to].map(|host| shape.seats[host as usize]);
-                let crowded = a.rack != b.rack && (full("up", a.rack, up.frames()) || full("down", b.rack, up.frames()));
-                let core = shape.core.map_or(u32::MAX, |core| core.frames() * up.ways);
+                let crowded = a.rack != b.rack && (full("up", a.rack, up.most()) || full("down", b.rack, up.most()));
+                let core = shape.core.map_or(u32::MAX, |core| core.most() * up.ways);
                 let far = a.pod != b.pod && (full("out", a.pod, core) || full("in", b.pod, core));
                 prop_assert!(
                     sends.contains(&from) || gets.contains(&to) || crowded || far,

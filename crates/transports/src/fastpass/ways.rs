@@ -14,6 +14,8 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Colouring {
     nodes: usize,
     colours: usize,
+    /// Colours that may be taken now.
+    most: usize,
     /// The edge of each colour at each node, of the first side and then of the second.
     at: Vec<u32>,
     edges: Vec<[u32; 2]>,
@@ -27,6 +29,7 @@ impl Colouring {
         Self {
             nodes,
             colours,
+            most: colours,
             at: vec![NONE; 2 * nodes * colours],
             edges: Vec::new(),
             colour: Vec::new(),
@@ -34,8 +37,9 @@ impl Colouring {
         }
     }
 
-    /// Takes away all edges.
-    pub(super) fn clear(&mut self) {
+    /// Takes away all edges; those to come have so many colours.
+    pub(super) fn clear(&mut self, most: u32) {
+        self.most = self.colours.min(most as usize);
         for edge in (0u32..).take(self.edges.len()) {
             self.stand(edge, NONE);
         }
@@ -49,7 +53,7 @@ impl Colouring {
 
     fn free(&self, side: usize, node: u32) -> Option<u32> {
         let from = self.place(side, node, 0);
-        let colours = &self.at[from..from + self.colours];
+        let colours = &self.at[from..from + self.most];
         let free = colours.iter().position(|&edge| edge == NONE)?;
         u32::try_from(free).ok()
     }
@@ -130,14 +134,14 @@ pub(super) struct Chooser {
 }
 
 impl Chooser {
-    /// None where there is nothing to choose.
+    /// None where there is nothing to choose, or each link is looked at.
     pub(super) fn new(shape: &Shape) -> Option<Self> {
         let up = shape.up?;
         let core_ways = shape.core.map_or(1, |core| core.ways);
-        let bits = shape.bits()?;
-        let pods = |core: super::shape::Tier| Colouring::new(shape.pods * up.ways, core.frames());
+        let bits = shape.bits().filter(|_| !shape.is_slow())?;
+        let pods = |core: super::shape::Tier| Colouring::new(shape.pods * up.ways, core.most());
         Some(Self {
-            racks: Colouring::new(shape.racks, up.frames()),
+            racks: Colouring::new(shape.racks, up.most()),
             pods: shape.core.map(pods),
             ways: up.ways,
             core_ways,
@@ -149,11 +153,17 @@ impl Chooser {
         })
     }
 
-    /// Gives each frame, from one host to the other, its way.
-    pub(super) fn choose(&mut self, shape: &Shape, frames: &[(u32, u32)], ways: &mut Vec<u16>) {
+    /// Gives each frame of a slot, from one host to the other, its way.
+    pub(super) fn choose(
+        &mut self,
+        shape: &Shape,
+        slot: u64,
+        frames: &[(u32, u32)],
+        ways: &mut Vec<u16>,
+    ) {
         ways.clear();
         ways.resize(frames.len(), 0);
-        self.racks.clear();
+        self.racks.clear(shape.up.map_or(0, |up| up.frames(slot)));
         self.coloured.clear();
         let seat = |host: u32| shape.seats[host as usize];
         for (n, &(from, to)) in frames.iter().enumerate() {
@@ -174,7 +184,7 @@ impl Chooser {
         let Some(pods) = &mut self.pods else {
             return;
         };
-        pods.clear();
+        pods.clear(shape.core.map_or(0, |core| core.frames(slot)));
         self.crossing.clear();
         for &n in &self.coloured {
             let (from, to) = (seat(frames[n].0), seat(frames[n].1));
@@ -233,7 +243,7 @@ mod tests {
                     prop_assert!(colour < colours);
                     prop_assert!(seen.insert((0, a, colour)) && seen.insert((1, b, colour)));
                 }
-                graph.clear();
+                graph.clear(colours);
                 prop_assert!(graph.at.iter().all(|&edge| edge == NONE));
             }
         }

@@ -2,7 +2,7 @@
 //! given away, and frames leave room where words go. [ours]
 
 use super::arbiter::Plan;
-use super::shape::Shape;
+use super::shape::{PARTS, Shape};
 use model::HostId;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -139,20 +139,19 @@ impl Pace {
     /// If a word takes the host's own line as long as `word`, and a frame as long as `slot`.
     pub(super) fn new(shape: &Shape, rack: u32, word: Span, slot: Span) -> Self {
         let own = shape.routes.iter().filter(|((from, _), _)| *from == rack);
-        let links = own.flat_map(|(_, route)| route).map(|&link| {
-            let tier = shape.links[link as usize];
-            (tier.every, tier.each)
-        });
-        let up = shape.up.map(|up| (up.every, up.frames()));
+        let links = own.flat_map(|(_, route)| route);
+        let links = links.map(|&link| shape.links[link as usize]);
         let mut pace = Self {
             word,
             held: Span::ZERO,
         };
-        for (every, frames) in links.chain(up) {
-            let slowest = Span((word.0 * u64::from(every)).div_ceil(frames.into()));
+        for tier in links.chain(shape.up) {
+            let (width, parts) = (u128::from(tier.width), u128::from(PARTS));
+            let slowest = (u128::from(word.0) * width).div_ceil(parts * u128::from(tier.ways));
+            let slowest = Span(u64::try_from(slowest).unwrap_or(u64::MAX));
             pace.word = pace.word.max(slowest);
-            if every > 1 {
-                pace.held = pace.held.max(slot.times(every.into()));
+            if tier.is_slow() {
+                pace.held = pace.held.max(slot.times(tier.width.div_ceil(PARTS)));
             }
         }
         pace
@@ -167,12 +166,6 @@ pub(super) struct Beside {
     into: u64,
     /// By link, where every one is known.
     links: Vec<u64>,
-}
-
-/// Frames that a slot has no room for.
-pub(super) struct Taken {
-    pub(super) out: u32,
-    pub(super) into: u32,
 }
 
 impl Beside {
@@ -204,29 +197,40 @@ impl Beside {
         }
     }
 
-    /// Takes their room from `slot`: from `links`, and from what leaves and enters the arbiter's rack.
-    pub(super) fn take(&mut self, plan: &Plan, slot: u64, links: &mut [u32]) -> Taken {
-        let mut taken = Taken { out: 0, into: 0 };
-        let Some(shape) = &plan.shape else {
-            return taken;
-        };
-        let frames = |words: &mut u64, every: u32, most: u32| {
-            if !slot.is_multiple_of(every.into()) {
-                return 0;
-            }
+    /// Takes their room from `slot`: frames that leave the arbiter's rack, and that enter it.
+    pub(super) fn take(&mut self, plan: &Plan, slot: u64) -> [u32; 2] {
+        let up = plan.shape.as_ref().and_then(|shape| shape.up);
+        let most = up.map_or(0, |up| up.frames(slot));
+        let frames = |words: &mut u64| {
             let frames = (*words / plan.words).min(most.into());
             *words -= frames * plan.words;
             u32::try_from(frames).expect("no more than u32::MAX")
         };
-        for ((words, tier), carried) in self.links.iter_mut().zip(&shape.links).zip(links) {
-            *carried = frames(words, tier.every, tier.each);
-        }
-        if let Some(up) = shape.up {
-            taken.out = frames(&mut self.out, up.every, up.frames());
-            taken.into = frames(&mut self.into, up.every, up.frames());
-        }
-        taken
+        [frames(&mut self.out), frames(&mut self.into)]
     }
+
+    /// Takes the room of one frame that leaves the arbiter's rack, on the first side, or enters it, where words are worth it.
+    pub(super) fn one(&mut self, plan: &Plan, side: usize) -> bool {
+        let words = if side == 0 {
+            &mut self.out
+        } else {
+            &mut self.into
+        };
+        one(words, plan)
+    }
+
+    /// The same of a link.
+    pub(super) fn one_on(&mut self, plan: &Plan, link: u32) -> bool {
+        let words = self.links.get_mut(link as usize);
+        words.is_some_and(|words| one(words, plan))
+    }
+}
+
+/// Takes the words of a frame.
+fn one(words: &mut u64, plan: &Plan) -> bool {
+    let is_one = *words >= plan.words;
+    *words -= if is_one { plan.words } else { 0 };
+    is_one
 }
 
 /// The racks of the arbiter and of another host, where these are two.

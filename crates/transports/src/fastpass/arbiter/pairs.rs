@@ -17,6 +17,8 @@ pub(super) struct Pair {
     /// Slots that it had, as they are counted among pairs; and behind the last of them.
     had: u64,
     last: u64,
+    /// The first slot that it has waited for, if it does.
+    pub(super) since: Option<u64>,
     pub(super) age: u32,
     /// Frames to come, or when it was served last, then age and place of every message.
     pub(super) queue: BTreeSet<(u64, u32, u32)>,
@@ -30,7 +32,7 @@ impl Pair {
 
     /// It has a slot.
     pub(super) fn serve(&mut self, slot: u64) {
-        (self.had, self.last) = (self.had + 1, slot + 1);
+        (self.had, self.last, self.since) = (self.had + 1, slot + 1, None);
     }
 }
 
@@ -63,6 +65,7 @@ impl Arbiter {
             to,
             had,
             last,
+            since: None,
             age: self.age,
             queue: BTreeSet::new(),
         });
