@@ -63,10 +63,6 @@ fn received(text: &str, sets: &[&str]) -> Vec<u64> {
     let run = load_text("t.toml", text, &sets).and_then(Scenario::assemble);
     let record = run.and_then(|run| run.run(1, "", &mut Alone));
     let record = record.unwrap_or_else(|e| panic!("{e}"));
-    println!("{sets:?}");
-    for flow in &record.flows {
-        println!("  {} -> {}: {} B", flow.src, flow.dst, flow.received);
-    }
     record.flows.iter().map(|flow| flow.received).collect()
 }
 
