@@ -340,7 +340,6 @@ impl Net<'_> {
         let (mut hops, mut last) = (0, scratch.log.last_hop);
         let mut sort = SortScratch {
             keys: &mut scratch.keys,
-            sorted: &mut scratch.sorted,
             packets: &mut scratch.packets,
             bucket_shift: self.bucket_shift,
         };

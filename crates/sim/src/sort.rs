@@ -40,36 +40,100 @@ pub(crate) fn sort(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u3
 /// Brings keys roughly in order, by buckets.
 #[inline(never)]
 fn count_out(keys: &mut Vec<u64>, scratch: &mut Vec<u64>, bucket_shift: u32) {
-    let few = keys.len() <= FEW;
-    let (buckets, coarser) = if few { (BUCKETS / 4, 2) } else { (BUCKETS, 0) };
-    let shift = INDEX_BITS + bucket_shift + coarser;
-    let bucket = |key: u64| {
-        #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
-        let bucket = (key >> shift) as usize;
-        debug_assert!(bucket < buckets, "{key:x} is later than its window");
-        // A key out of its window would be sorted wrongly, and memory stays safe.
-        bucket & (buckets - 1)
+    let (number, buckets) = (keys.len(), Buckets::of(keys.len(), bucket_shift));
+    let Some(mut places) = Places::begin(buckets, keys.iter().map(|&key| key >> INDEX_BITS)) else {
+        return keys.sort_unstable();
     };
-    let mut first = [0u32; BUCKETS + 1];
-    for &key in keys.iter() {
-        // SAFETY: a bucket is below `buckets`, a power of two.
-        *unsafe { first.get_unchecked_mut(bucket(key) + 1) } += 1;
-    }
-    for place in 0..buckets {
-        first[place + 1] += first[place];
-    }
     scratch.clear();
-    scratch.reserve(keys.len());
+    scratch.reserve(number);
+    let to = scratch.as_mut_ptr();
     for &key in keys.iter() {
-        // SAFETY: the same.
-        let place = unsafe { first.get_unchecked_mut(bucket(key)) };
+        let place = places.take(buckets, key >> INDEX_BITS);
         // SAFETY: places of all keys are distinct and below their number, which has room.
-        unsafe { scratch.as_mut_ptr().add(*place as usize).write(key) };
-        *place += 1;
+        unsafe { to.add(place).write(key) };
     }
     // SAFETY: as many places as keys were written.
-    unsafe { scratch.set_len(keys.len()) };
+    unsafe { scratch.set_len(number) };
     std::mem::swap(keys, scratch);
+}
+
+/// How a window is cut into parts of one length, by the bits of a moment in it.
+#[derive(Clone, Copy)]
+struct Buckets {
+    shift: u32,
+    mask: u64,
+}
+
+impl Buckets {
+    /// Those for `number` moments: few make do with a quarter.
+    #[inline(always)]
+    fn of(number: usize, shift: u32) -> Self {
+        let (shift, buckets) = if number <= FEW {
+            (shift + 2, BUCKETS / 4)
+        } else {
+            (shift, BUCKETS)
+        };
+        Self {
+            shift,
+            mask: buckets as u64 - 1,
+        }
+    }
+
+    /// That of a moment in the window, counted from its start.
+    #[inline(always)] // twice per arrival
+    #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
+    fn bucket(self, moment: u64) -> usize {
+        let bucket = moment >> self.shift;
+        debug_assert!(
+            bucket <= self.mask,
+            "{moment} is later than its window"
+        );
+        // A moment out of its window would be sorted wrongly, and memory stays safe.
+        (bucket & self.mask) as usize
+    }
+}
+
+/// By bucket: the place of the next that belongs there. Words have four of them, the first in their lowest bits.
+#[repr(align(8))]
+struct Places([u16; BUCKETS]);
+
+impl Places {
+    /// In which place of four a number lies that is to be the lowest bits.
+    const LOWEST: usize = if cfg!(target_endian = "big") { 3 } else { 0 };
+
+    /// The first place of each bucket, for these moments; none where they are too many.
+    #[inline(always)] // from two places
+    fn begin(buckets: Buckets, moments: impl ExactSizeIterator<Item = u64>) -> Option<Self> {
+        /// Times this, a word has in each of its four the sum of all up to it.
+        const SUMS: u64 = 0x0001_0001_0001_0001;
+        if moments.len() > usize::from(u16::MAX) {
+            return None;
+        }
+        let mut places = Self([0; BUCKETS]);
+        for moment in moments {
+            places.0[buckets.bucket(moment) ^ Self::LOWEST] += 1;
+        }
+        let words: *mut u64 = (&raw mut places).cast();
+        let mut before = 0;
+        #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
+        for word in 0..=buckets.mask as usize / 4 {
+            // SAFETY: the places are as aligned as words are, and as many; words are of any bits.
+            let four = unsafe { &mut *words.add(word) };
+            let sums = four.wrapping_mul(SUMS);
+            *four = (sums << 16) + before;
+            before += (sums >> 48) * SUMS;
+        }
+        Some(places)
+    }
+
+    /// The place of a moment, which is taken then.
+    #[inline(always)] // once per arrival
+    fn take(&mut self, buckets: Buckets, moment: u64) -> usize {
+        let next = &mut self.0[buckets.bucket(moment) ^ Self::LOWEST];
+        let place = *next;
+        *next = place.wrapping_add(1);
+        place.into()
+    }
 }
 
 /// Sorts packets by moment that come by several links, and by each in order; those of one moment stay in their order.
@@ -127,7 +191,6 @@ unsafe fn sort_packets(
 /// What [`by_moment`] writes into.
 pub(crate) struct SortScratch<'s> {
     pub(crate) keys: &'s mut Vec<u64>,
-    pub(crate) sorted: &'s mut Vec<u64>,
     pub(crate) packets: &'s mut Vec<*mut Packet>,
     pub(crate) bucket_shift: u32,
 }
@@ -140,48 +203,29 @@ fn by_buckets(
     start: Time,
     scratch: &mut SortScratch<'_>,
 ) {
+    let (number, buckets) = (list.len(), Buckets::of(list.len(), scratch.bucket_shift));
+    let moment = |&packet: &*mut Packet| at(packet).0 - start.0;
+    let Some(mut places) = Places::begin(buckets, list.iter().map(moment)) else {
+        return list.sort_by_key(|&packet| at(packet));
+    };
     let SortScratch {
-        keys: moments,
-        sorted,
+        keys: sorted,
         packets,
-        bucket_shift,
+        ..
     } = scratch;
-    let number = list.len();
-    let (buckets, coarser) = if number <= FEW {
-        (BUCKETS / 4, 2)
-    } else {
-        (BUCKETS, 0)
-    };
-    let shift = *bucket_shift + coarser;
-    let bucket = |moment: u64| {
-        #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
-        let bucket = (moment >> shift) as usize;
-        debug_assert!(bucket < buckets, "{moment} is later than its window");
-        // A moment out of its window would be sorted wrongly, and every place is written all the same.
-        bucket & (buckets - 1)
-    };
-    let mut first = [0u32; BUCKETS + 1];
-    moments.clear();
-    moments.extend(list.iter().map(|&packet| {
-        let moment = at(packet).0 - start.0;
-        first[bucket(moment) + 1] += 1;
-        moment
-    }));
-    for place in 0..buckets {
-        first[place + 1] += first[place];
-    }
     sorted.clear();
     packets.clear();
     sorted.reserve(number);
     packets.reserve(number);
-    for (&moment, &packet) in moments.iter().zip(list.iter()) {
-        let place = &mut first[bucket(moment)];
+    let to = (sorted.as_mut_ptr(), packets.as_mut_ptr());
+    for packet in list.iter() {
+        let moment = moment(packet);
+        let place = places.take(buckets, moment);
         // SAFETY: places of all packets are distinct and below their number, for which there is room.
         unsafe {
-            sorted.as_mut_ptr().add(*place as usize).write(moment);
-            packets.as_mut_ptr().add(*place as usize).write(packet);
+            to.0.add(place).write(moment);
+            to.1.add(place).write(*packet);
         }
-        *place += 1;
     }
     // SAFETY: as many places as packets were written.
     unsafe {
@@ -240,10 +284,9 @@ mod tests {
     fn packets_of_several_links_are_sorted_by_moment_and_ties_keep_their_order() {
         const WINDOW: u64 = 1 << 12;
         let mut rng = Rng::stream(1, stream::TEST, 0);
-        let (mut keys, mut sorted, mut room) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut keys, mut room) = (Vec::new(), Vec::new());
         let mut scratch = SortScratch {
             keys: &mut keys,
-            sorted: &mut sorted,
             packets: &mut room,
             bucket_shift: WINDOW.ilog2() - BUCKETS.ilog2(),
         };
