@@ -9,11 +9,10 @@ mod out;
 
 use crate::activity::{Activity, Steps};
 use crate::barrier::{Barrier, Guard};
-use crate::beside::{Beside, HostLine};
+use crate::beside::Beside;
 use crate::clock::{Between, Clock};
 use crate::count::Window;
 use crate::data_queues::DataQueues;
-use crate::host::Host;
 use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
 use crate::node::{Digest, Kind, Log, Node};
@@ -271,12 +270,8 @@ impl<'a> Net<'a> {
                     let each = arrivals.clone();
                     each.for_each(|packet| self.note(out.thread, digest, (from, 0), packet));
                 }
-                let book = &self.world.book;
-                let arrive = |host: &mut Host, packet: &Packet, log: &mut Log| {
-                    host.arrive(packet.at, packet, book, log);
-                };
                 let timed = arrivals.map(|packet| (packet.at, packet));
-                let next = self.run_host(host, timed, arrive, clock.end, log, out);
+                let next = host.run(timed, clock.end, &self.world.book, log, out);
                 left.map_or(next, |at| next.min(at))
             }
             Kind::Switch(at) => {
@@ -310,34 +305,6 @@ impl<'a> Net<'a> {
                 next.min(at.switch.commit_before(clock.end, out))
             }
         }
-    }
-
-    #[inline(never)]
-    pub(crate) fn run_host<P, O: HostLine>(
-        &self,
-        host: &mut Host,
-        arrivals: impl Iterator<Item = (Time, P)>,
-        arrive: impl Fn(&mut Host, P, &mut Log),
-        end: Time,
-        log: &mut Log,
-        out: &mut O,
-    ) -> Time {
-        let book = &self.world.book;
-        let mut next = host.next();
-        let mut last = Time::ZERO;
-        for (at, packet) in arrivals {
-            while next < at {
-                next = host.settle(next, book, log, out);
-            }
-            arrive(host, packet, log);
-            next = at; // to be settled after all that arrives then
-        }
-        while next < end {
-            last = next;
-            next = host.settle(next, book, log, out);
-        }
-        log.last = log.last.max(last);
-        next
     }
 }
 

@@ -1,10 +1,12 @@
 //! A host: its endpoint, its line, and what the workload has it do.
 //!
 //! A host comes to rest at every moment at which something happens: packets are handed in, then what the workload
-//! does, deadlines that are due and questions for the idle line take turns until none is left (`settle`). Then it names
+//! does, deadlines that are due and questions for the idle line take turns until none is left (`work`). Then it names
 //! the next moment. Gates, and credits of the link, are kept here for every transport; a packet that may not leave is
-//! put back and counted as a breach. Where a host has a queue (`switch.host_queue`) its endpoint pushes into that, and the
+//! lost and counted as a breach. Where a host has a queue (`switch.host_queue`) its endpoint pushes into that, and the
 //! port decides what leaves.
+
+mod work;
 
 use crate::beside::{Beside, HostLine};
 use crate::book::{Action, Book};
@@ -23,12 +25,12 @@ use std::ops::Range;
 use switching::{Counters, Port, Sent};
 use topology::LinkId;
 use units::{LineTime, Span, Time};
+pub(crate) use work::Arriving;
+use work::Pace;
 use workload::Milestone;
 
 /// Packets that an endpoint may put into the queue before its line at one instant. [ours]
 const PUSHES_PER_INSTANT_MAX: u32 = 1 << 20;
-/// Steps that an endpoint may take at one instant before it counts as a storm. [ours]
-const STEPS_PER_INSTANT_MAX: u32 = 10_000;
 
 /// What the next switch has room for.
 struct Credits {
@@ -49,42 +51,26 @@ pub(crate) struct Host {
     pub(crate) id: u32,
     pub(crate) endpoint: Box<dyn Endpoint>,
     rng: Rng,
-    line: LineTime,
-    delay: Span,
+    pace: Pace,
     /// What the next switch does not want now.
     gates: Gates,
     /// What it may send, where the next switch counts that.
     credits: Option<Box<Credits>>,
     /// What its gates did and when, where somebody wants to know.
     watched: Option<Watched>,
-    /// Frames below this size are looked at before they leave: all of them where something is paused.
-    suspect: u16,
     /// How long gates were closed until the last time that all opened, and since when some are.
     paused: Span,
     /// At the end of a run: the longest pause of one connection or priority.
     pause_longest: Span,
     closed_since: Option<Time>,
-    /// Its egress link.
-    link: u32,
-    /// When its line is idle again; long ago where a queue lies before it.
-    free_at: Time,
     queue: Option<Box<Port>>,
-    /// When the endpoint is asked what leaves; never, where it has said "nothing".
-    ask_at: Time,
-    /// The endpoint's deadline, as of its last step.
-    deadline: Time,
-    /// Place in the host's list of actions, and the moment of that action.
+    /// Place in the host's list of actions.
     next_action: usize,
-    action_at: Time,
     /// Actions that follow from what happened here.
     later: BinaryHeap<Reverse<(Time, Action)>>,
     events: Vec<Event>,
-    /// Packets taken from the line, by class number; eight, so that no index is checked.
-    received: [u64; 8],
-    /// Of those, trimmed or bounced ones for which the transport did not ask, by class.
+    /// Of the packets taken from the line, trimmed or bounced ones for which the transport did not ask, by class.
     pub(crate) unwanted: ByClass<u64>,
-    /// Packets put on it, where no queue lies before it.
-    sent: Sent,
     /// Accepted bytes by connection, where flows are probed.
     pub(crate) accepted: Option<BTreeMap<u32, u64>>,
 }
@@ -103,33 +89,37 @@ impl Host {
             id,
             endpoint,
             rng,
-            line: LineTime::new(link.1.rate),
-            delay: link.1.delay,
+            pace: Pace {
+                line: LineTime::new(link.1.rate),
+                delay: link.1.delay,
+                link: link.0,
+                suspect: FRAME_SMALLEST,
+                by_itself: queue.is_some(),
+                free_at: Time::ZERO,
+                ask_at: Time::NEVER,
+                deadline: Time::NEVER,
+                action_at: book.actions(id).first().map_or(Time::NEVER, |&(at, _)| at),
+                received: [0; 8],
+                sent: Sent::default(),
+            },
             gates: Gates::default(),
             credits: None,
             watched: None,
-            suspect: FRAME_SMALLEST,
             paused: Span::ZERO,
             pause_longest: Span::ZERO,
             closed_since: None,
-            link: link.0,
-            free_at: Time::ZERO,
             queue: queue.map(Box::new),
-            ask_at: Time::NEVER,
-            deadline: Time::NEVER,
             next_action: 0,
-            action_at: book.actions(id).first().map_or(Time::NEVER, |&(at, _)| at),
             later: BinaryHeap::new(),
             events: Vec::new(),
-            received: [0; 8],
             unwanted: ByClass::default(),
-            sent: Sent::default(),
             accepted: count_accepted.then(BTreeMap::new),
         }
     }
 
     /// From the beginning the next switch has room for so much.
     pub(crate) fn begin_with(&mut self, credits: LinkCredits) {
+        self.pace.by_itself = true;
         self.credits = Some(Box::new(Credits {
             of: credits,
             short: 0,
@@ -159,13 +149,7 @@ impl Host {
     /// Its egress link.
     #[inline]
     pub(crate) fn link(&self) -> u32 {
-        self.link
-    }
-
-    /// The moment at which something happens here next without a packet coming in.
-    #[inline]
-    pub(crate) fn next(&self) -> Time {
-        self.action_at.min(self.deadline).min(self.ask_at)
+        self.pace.link
     }
 
     /// Calls the endpoint, then hears its news.
@@ -177,44 +161,17 @@ impl Host {
         log: &mut Log,
         step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
     ) {
-        self.call_only(now, book, log, step);
-        self.deadline = self.endpoint.deadline();
-    }
-
-    /// The same, but for the deadline, for which it is still to be asked.
-    #[inline]
-    fn call_only(
-        &mut self,
-        now: Time,
-        book: &Book<'_>,
-        log: &mut Log,
-        step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
-    ) {
-        let mut cx = Cx {
-            now,
-            rng: &mut self.rng,
-            events: &mut self.events,
-            peers: book,
-            gates: &self.gates,
-            wants_data: self.accepted.is_some(),
-        };
-        step(&mut *self.endpoint, &mut cx);
-        self.ask_at = now.max(self.free_at);
-        if !self.events.is_empty() {
+        if self.at_work(book).call(now, step) {
             self.hear(now, book, log);
         }
     }
 
     /// A packet has come in.
-    #[inline]
-    pub(crate) fn arrive(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
-        self.received[packet.class_index()] += 1;
-        if packet.is_plain() {
-            self.call(now, book, log, |endpoint, cx| {
-                endpoint.on_packet(cx, packet);
-            });
-        } else {
+    fn arrive(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
+        if !packet.is_plain() {
             self.arrive_unusual(now, packet, book, log);
+        } else if self.at_work(book).arrive(now, packet) {
+            self.hear(now, book, log);
         }
     }
 
@@ -234,7 +191,7 @@ impl Host {
             self.arrive(now, packet, book, log);
             return;
         };
-        self.received[packet.class_index()] += 1;
+        self.pace.received[packet.class_index()] += 1;
         self.call(now, book, log, |endpoint, cx| {
             endpoint.on_packet_with(cx, packet, &beside.record);
         });
@@ -243,6 +200,7 @@ impl Host {
     /// A packet has come in that a switch has changed, or that is of the link's own.
     #[inline(never)]
     fn arrive_unusual(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
+        self.pace.received[packet.class_index()] += 1;
         if packet.is_of_link() {
             if let Some(signal) = Signal::of(packet) {
                 self.heed(now, signal, Signal::until(packet, now), book, log);
@@ -267,7 +225,7 @@ impl Host {
         };
         if let Some(lapse) = lapse.filter(|_| until < Time::NEVER) {
             self.later.push(Reverse((until, lapse)));
-            self.action_at = self.action_at.min(until);
+            self.pace.action_at = self.pace.action_at.min(until);
         }
         if self.gates.heed_until(now, signal, until) {
             self.watched
@@ -343,7 +301,7 @@ impl Host {
 
     fn ask_later(&mut self, at: Time, lane: u8) {
         self.later.push(Reverse((at, Action::AskForCredits(lane))));
-        self.action_at = self.action_at.min(at);
+        self.pace.action_at = self.pace.action_at.min(at);
     }
 
     /// A lane that still has too little asks, and will again.
@@ -359,13 +317,12 @@ impl Host {
         if due <= now {
             credits.asks |= 1 << lane;
             due = now.after(credits.of.patience);
-            self.ask_at = self.ask_at.min(now.max(self.free_at));
+            self.pace.ask_at = self.pace.ask_at.min(now.max(self.pace.free_at));
         }
         self.ask_later(due, lane);
     }
 
     /// Puts the question of a lane on the idle line, if there is one.
-    #[inline(never)]
     fn question<O: HostLine>(&mut self, now: Time, out: &mut O) -> bool {
         let Some(credits) = self.credits.as_mut().filter(|credits| credits.asks != 0) else {
             return false;
@@ -374,22 +331,14 @@ impl Host {
         credits.asks &= credits.asks - 1;
         #[allow(clippy::cast_possible_truncation, reason = "below 8")]
         let frame = credits.of.question(lane as u8).packet();
-        self.put(now, &frame, out);
-        self.ask_at = self.free_at;
+        self.pace.put(now, &frame, out);
+        self.pace.ask_at = self.pace.free_at;
         true
-    }
-
-    /// Puts a packet on the idle line.
-    #[inline(always)]
-    fn put<O: HostLine>(&mut self, now: Time, packet: &Packet, out: &mut O) {
-        self.sent.add(packet);
-        self.free_at = now + self.line.of(u64::from(packet.size));
-        out.send(self.link, packet, self.free_at + self.delay);
     }
 
     fn gates_moved(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
         let closed = self.gates.any_closed();
-        self.suspect = if closed { u16::MAX } else { FRAME_SMALLEST };
+        self.pace.suspect = if closed { u16::MAX } else { FRAME_SMALLEST };
         match (self.closed_since, closed) {
             (None, true) => self.closed_since = Some(now),
             (Some(since), false) => {
@@ -423,146 +372,43 @@ impl Host {
 
     /// Packets taken from the line and handed on, by class.
     pub(crate) fn received(&self) -> ByClass<u64> {
-        ByClass::from_fn(|class| self.received[class as usize] - self.unwanted[class])
+        ByClass::from_fn(|class| self.pace.received[class as usize] - self.unwanted[class])
     }
 
-    /// Does the rest of an instant, after its arrivals: actions, the deadline, the line. Returns
-    /// [`Host::next`].
-    #[inline(always)] // into the loop over the instants of a window
-    pub(crate) fn settle<O: HostLine>(
-        &mut self,
-        now: Time,
-        book: &Book<'_>,
-        log: &mut Log,
-        out: &mut O,
-    ) -> Time {
-        if self.action_at <= now {
-            self.act(now, book, log);
-        }
-        let mut steps = 0;
-        loop {
-            if self.deadline <= now {
-                self.call_only(now, book, log, |endpoint, cx| endpoint.on_deadline(cx));
-                if self.ask_at > now {
-                    self.deadline = self.endpoint.deadline();
-                }
-            }
-            if self.ask_at <= now {
-                self.transmit(now, book, log, out);
-            }
-            if self.deadline > now && self.ask_at > now {
-                break;
-            }
-            steps += 1;
-            assert!(
-                steps < STEPS_PER_INSTANT_MAX,
-                "host {} does not come to rest at {now}: deadline {}, line {}",
-                self.id,
-                self.deadline,
-                self.ask_at
-            );
-        }
-        if cfg!(debug_assertions) {
-            self.endpoint.check();
-        }
-        self.next()
-    }
-
-    #[inline(always)] // into `settle`, its only caller
+    /// Lets a packet leave where the line has a queue before it, or credits of the next switch.
+    #[inline(never)]
     fn transmit<O: HostLine>(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut O) {
-        debug_assert!(self.free_at <= now);
         if self.queue.is_some() {
             self.push(now, book, log, out);
             return;
         }
-        if self.credits.is_some() && self.question(now, out) {
+        if self.question(now, out) {
+            self.pace.deadline = self.endpoint.deadline();
             return;
         }
-        let mut packet = Packet::EMPTY;
-        let mut cx = Cx {
-            now,
-            rng: &mut self.rng,
-            events: &mut self.events,
-            peers: book,
-            gates: &self.gates,
-            wants_data: self.accepted.is_some(),
-        };
-        let said = self.endpoint.poll_transmit(&mut cx, &mut packet);
-        self.deadline = self.endpoint.deadline();
-        self.ask_at = Time::NEVER;
-        if said != Transmit::Nothing {
-            if packet.size < self.suspect && !self.may_leave(&packet, log) {
-                self.ask_at = now;
-                return;
-            }
-            self.attach(&mut packet, out);
-            self.put(now, &packet, out);
-            if said == Transmit::More {
-                self.ask_at = self.free_at;
-            }
-            if let Some(credits) = &mut self.credits {
-                let lane = credits.of.spend(&packet);
-                self.credits_moved(now, lane, book, log);
-            }
+        let sent = self.at_work(book).transmit(now, log, out);
+        if let (Some(packet), Some(credits)) = (sent, &mut self.credits) {
+            let lane = credits.of.spend(&packet);
+            self.credits_moved(now, lane, book, log);
         }
-        if !self.events.is_empty() {
-            self.hear(now, book, log);
-        }
-    }
-
-    /// Has the endpoint write the record of a packet that it has just handed out, if that has one.
-    #[inline(always)] // nothing where the run carries nothing
-    fn attach<O: HostLine>(&self, packet: &mut Packet, out: &mut O) {
-        if O::CARRIES && packet.has_record() {
-            out.keep_own(packet, self.endpoint.record(packet));
-        }
-        debug_assert!(
-            O::CARRIES || !packet.carries(),
-            "{packet:?} has a record, and its transport's fabric does not say so"
-        );
-    }
-
-    /// Whether a packet may leave that looks as if it might not. One that may not is lost: the transport
-    /// has broken its contract.
-    #[inline(never)]
-    fn may_leave(&self, packet: &Packet, log: &mut Log) -> bool {
-        assert!(
-            packet.size >= FRAME_SMALLEST,
-            "{packet:?} is smaller than any frame"
-        );
-        let may = self.gates.may_leave(packet);
-        debug_assert!(may, "{packet:?} was to leave through a closed gate");
-        log.breaches += u64::from(!may);
-        may
+        self.hear(now, book, log);
     }
 
     /// Puts all that the endpoint would send now into the queue before its line.
-    #[inline(never)]
     fn push<O: HostLine>(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut O) {
-        self.ask_at = Time::NEVER;
         for _ in 0..PUSHES_PER_INSTANT_MAX {
             let mut packet = Packet::EMPTY;
-            let mut cx = Cx {
-                now,
-                rng: &mut self.rng,
-                events: &mut self.events,
-                peers: book,
-                gates: &self.gates,
-                wants_data: self.accepted.is_some(),
-            };
-            let said = self.endpoint.poll_transmit(&mut cx, &mut packet);
-            self.deadline = self.endpoint.deadline();
+            let mut work = self.at_work(book);
+            let said = work.poll(now, &mut packet);
             if said != Transmit::Nothing {
-                if packet.size < self.suspect && !self.may_leave(&packet, log) {
+                if !work.may_leave(&packet, log) {
                     continue;
                 }
-                self.attach(&mut packet, out);
+                work.attach(&mut packet, out);
                 let queue = self.queue.as_mut().expect("only what has a queue pushes");
                 queue.promise(now, &mut packet, out);
             }
-            if !self.events.is_empty() {
-                self.hear(now, book, log);
-            }
+            self.hear(now, book, log);
             if said != Transmit::More {
                 return;
             }
@@ -573,7 +419,7 @@ impl Host {
     /// Whether nothing has been sent and nothing paused: its egress port has nothing to tell.
     pub(crate) fn is_untouched(&self) -> bool {
         let paused = self.paused.max(self.pause_longest);
-        self.free_at == Time::ZERO && self.queue.is_none() && paused == Span::ZERO
+        self.pace.free_at == Time::ZERO && self.queue.is_none() && paused == Span::ZERO
     }
 
     /// Counters of its egress port so far.
@@ -581,8 +427,8 @@ impl Host {
         match &self.queue {
             Some(port) => port.counters(),
             None => Counters {
-                packets: self.sent.packets(),
-                bytes: self.sent.bytes(),
+                packets: self.pace.sent.packets(),
+                bytes: self.pace.sent.bytes(),
                 paused: self.paused,
                 pause_longest: self.pause_longest,
                 ..Counters::default()
@@ -597,7 +443,7 @@ impl Host {
 
     /// When its line is idle again, where no queue lies before it.
     pub(crate) fn busy_until(&self) -> Time {
-        self.free_at
+        self.pace.free_at
     }
 
     /// See [`Port::forget_peak`].
@@ -617,13 +463,14 @@ impl Host {
             link,
             queue: 0,
             credits: 0,
-            sent: self.sent.bytes(),
+            sent: self.pace.sent.bytes(),
             marked: 0,
             dropped: ByClass::default(),
         }
     }
 
     /// Does every action that is due.
+    #[inline(never)]
     fn act(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
         loop {
             let planned = book.actions(self.id).get(self.next_action).copied();
@@ -634,7 +481,7 @@ impl Host {
                 (None, _) => false,
             };
             let next = if from_plan { planned } else { caused };
-            self.action_at = next.map_or(Time::NEVER, |(at, _)| at);
+            self.pace.action_at = next.map_or(Time::NEVER, |(at, _)| at);
             let Some((_, action)) = next.filter(|&(at, _)| at <= now) else {
                 return;
             };
@@ -693,7 +540,7 @@ impl Host {
     /// Has message `number` sent at `at`, which is not over yet.
     pub(crate) fn start(&mut self, number: u32, at: Time) {
         self.later.push(Reverse((at, Action::Send(number))));
-        self.action_at = self.action_at.min(at);
+        self.pace.action_at = self.pace.action_at.min(at);
     }
 
     /// Fires the triggers of a milestone of message `number`.
@@ -713,6 +560,8 @@ impl Host {
         }
     }
 
+    /// Hears what the endpoint has said.
+    #[inline(never)]
     fn hear(&mut self, now: Time, book: &Book<'_>, log: &mut Log) {
         let events = std::mem::take(&mut self.events);
         for &event in &events {

@@ -1,9 +1,10 @@
 //! The slow way through a node: where its links are faulty, or something travels beside packets.
 
 use crate::beside::{Beside, Carrying, Due, HostLine, Lines};
+use crate::book::Book;
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
-use crate::host::Host;
+use crate::host::{Arriving, Host};
 use crate::node::{Kind, Log, Node};
 use crate::ring::Pool;
 use crate::trace::Traced;
@@ -43,6 +44,16 @@ impl Lines for Laden<'_, '_> {
 
 impl HostLine for Out<'_, '_> {}
 
+impl Arriving for Due {
+    fn plain(&self) -> Option<&Packet> {
+        None
+    }
+
+    fn arrive(mut self, now: Time, host: &mut Host, book: &Book<'_>, log: &mut Log) {
+        host.arrive_with(now, &mut self.packet, self.beside.as_deref(), book, log);
+    }
+}
+
 impl Net<'_> {
     /// Runs one node to the end of the window; returns when it must be looked at next.
     #[inline(never)] // the fast way needs the registers
@@ -79,13 +90,8 @@ impl Net<'_> {
         let mut out = Carrying { out, records };
         match kind {
             Kind::Host(host) => {
-                let book = &self.world.book;
-                let arrive = |host: &mut Host, mut due: Due, log: &mut Log| {
-                    let at = due.packet.at;
-                    host.arrive_with(at, &mut due.packet, due.beside.as_deref(), book, log);
-                };
                 let timed = due.drain(..).map(|due| (due.packet.at, due));
-                next.min(self.run_host(host, timed, arrive, clock.end, log, &mut out))
+                next.min(host.run(timed, clock.end, &self.world.book, log, &mut out))
             }
             Kind::Switch(at) => {
                 for place in 0..due.len() {

@@ -167,11 +167,14 @@ pub fn run(setup: &Setup<'_>) -> Result<Outcome, SetupError> {
         };
         let next = match &mut node.kind {
             Kind::Host(host) => {
-                for due in &mut arrivals {
-                    let (packet, beside) = (&mut due.packet, due.beside.as_deref());
-                    host.arrive_with(now, packet, beside, &world.book, &mut log);
-                }
-                host.settle(now, &world.book, &mut log, &mut out)
+                let arrivals = arrivals.drain(..).map(|due| (now, due));
+                host.run(
+                    arrivals,
+                    now.after(Span(1)),
+                    &world.book,
+                    &mut log,
+                    &mut out,
+                )
             }
             Kind::Switch(at) => {
                 let view = world.ways.of(at.id, &mut at.epoch, now);

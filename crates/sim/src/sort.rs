@@ -84,10 +84,7 @@ impl Buckets {
     #[allow(clippy::cast_possible_truncation, reason = "few buckets")]
     fn bucket(self, moment: u64) -> usize {
         let bucket = moment >> self.shift;
-        debug_assert!(
-            bucket <= self.mask,
-            "{moment} is later than its window"
-        );
+        debug_assert!(bucket <= self.mask, "{moment} is later than its window");
         // A moment out of its window would be sorted wrongly, and memory stays safe.
         (bucket & self.mask) as usize
     }
