@@ -270,7 +270,7 @@ impl Host {
         let data = Data::read(packet);
         let (id, marked) = (packet.conn, packet.ecn() == Ecn::Marked);
         let Some(slot) = self.slots.get(id) else {
-            self.on_stray_data(cx, id, &data);
+            self.on_stray_data(cx, id, data);
             return;
         };
         let mut conn = &mut self.conns[slot];
@@ -320,7 +320,7 @@ impl Host {
 
     /// Data of a connection that we do not know.
     #[inline(never)]
-    fn on_stray_data(&mut self, cx: &Cx<'_>, id: ConnId, data: &Data) {
+    fn on_stray_data(&mut self, cx: &Cx<'_>, id: ConnId, data: Data) {
         let Some(peer) = cx.peers.peer(self.me, id) else {
             self.totals.nonsense += 1;
             return;
@@ -618,7 +618,8 @@ impl Endpoint for Host {
             if !more {
                 self.ready.pop_front();
             } else if self.ready.len() > 1 {
-                self.ready.rotate_left(1);
+                self.ready.pop_front();
+                self.ready.push_back(slot);
             }
             if segment.is_some() {
                 return self.more();

@@ -125,7 +125,7 @@ impl Receiver {
         rules: &Rules,
         mut emit: impl FnMut(Ack),
     ) -> Verdict {
-        let Some(seq) = self.seq(&data) else {
+        let Some(seq) = self.seq(data) else {
             return Verdict::Dropped;
         };
         let end = seq + data.span();
@@ -141,7 +141,7 @@ impl Receiver {
             self.marked = marked;
         }
         if seq != self.next || !self.pieces.is_empty() {
-            let verdict = self.out_of_order(cx, conn, &data, seq, rules);
+            let verdict = self.out_of_order(cx, conn, data, seq, rules);
             self.watch(cx.now, rules);
             let newest = self
                 .pieces
@@ -231,7 +231,7 @@ impl Receiver {
 
     /// The sequence number of a packet; `None` before the first.
     #[inline]
-    fn seq(&self, data: &Data) -> Option<u64> {
+    fn seq(&self, data: Data) -> Option<u64> {
         #[allow(
             clippy::cast_possible_truncation,
             reason = "the low 24 bits are compared"
@@ -247,7 +247,7 @@ impl Receiver {
         &mut self,
         cx: &mut Cx<'_>,
         conn: ConnId,
-        data: &Data,
+        data: Data,
         seq: u64,
         rules: &Rules,
     ) -> Verdict {
