@@ -6,6 +6,7 @@
 
 use model::Packet;
 use std::cell::UnsafeCell;
+use std::hint::cold_path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use switching::fetch;
@@ -173,6 +174,7 @@ impl<T: Slot> Ring<T> {
         #[allow(clippy::cast_possible_truncation, reason = "below CHUNK")]
         let filled = (appended % CHUNK as u64) as usize;
         if filled == 0 {
+            cold_path();
             self.extend(tail, pool);
         }
         // SAFETY: `filled` is below CHUNK, and the receiver does not read this place yet.
@@ -200,11 +202,12 @@ impl<T: Slot> Ring<T> {
         let room = if filled == 0 { 0 } else { CHUNK - filled };
         // Nothing is read or written there where there is no room.
         let place = chunk.cast::<T>().wrapping_add(filled);
+        let end = place.wrapping_add(room);
         Writer {
             ring: self,
             place,
-            end: place.wrapping_add(room),
-            appended,
+            end,
+            until: appended + room as u64,
         }
     }
 
@@ -380,12 +383,51 @@ impl<T: Slot> Ring<T> {
 pub(crate) struct Writer<'r, T> {
     ring: &'r Ring<T>,
     place: *mut T,
-    /// The end of the chunk.
+    /// The end of the chunk, and how many are appended once it is full.
     end: *mut T,
-    appended: u64,
+    until: u64,
 }
 
 impl<T: Slot> Writer<'_, T> {
+    /// Appends packets as long as there is room in the chunk and the receiver need not be told of them; returns the first
+    /// with which that is not so. The receiver sees none of them yet.
+    ///
+    /// # Safety
+    /// See [`Ring::open`].
+    #[inline(always)] // once per port and window
+    pub(crate) unsafe fn push_all<'p>(
+        &mut self,
+        packets: &mut impl Iterator<Item = (&'p T, Time)>,
+    ) -> Option<(&'p T, Time)>
+    where
+        T: 'p,
+    {
+        // SAFETY: by contract this thread alone touches the tail.
+        let told_until = unsafe { (*self.ring.tail.get()).told_until };
+        for (packet, at) in packets {
+            if self.place == self.end || at >= told_until {
+                return Some((packet, at));
+            }
+            // SAFETY: there is room, and the receiver does not read this place yet.
+            unsafe { self.put(packet, at) };
+        }
+        None
+    }
+
+    /// Writes a packet into the next place.
+    ///
+    /// # Safety
+    /// There is room, and see [`Ring::open`].
+    #[inline(always)] // once per packet-hop
+    unsafe fn put(&mut self, packet: &T, at: Time) {
+        // SAFETY: by contract, and the receiver does not read this place yet.
+        unsafe {
+            ptr::copy_nonoverlapping(packet, self.place, 1);
+            (*self.place).set_at(at);
+        }
+        self.place = self.place.wrapping_add(1);
+    }
+
     /// [`Ring::push`], but for its being seen.
     ///
     /// # Safety
@@ -395,24 +437,24 @@ impl<T: Slot> Writer<'_, T> {
         // SAFETY: by contract this thread alone touches the tail.
         let tail = unsafe { &mut *self.ring.tail.get() };
         if self.place == self.end {
+            cold_path();
             self.ring.extend(tail, pool);
             self.place = tail.chunk.cast();
             self.end = self.place.wrapping_add(CHUNK);
+            self.until += CHUNK as u64;
         }
-        // SAFETY: there is room, and the receiver does not read this place yet.
-        unsafe {
-            ptr::copy_nonoverlapping(packet, self.place, 1);
-            (*self.place).set_at(at);
-        }
-        self.place = self.place.wrapping_add(1);
-        self.appended += 1;
+        // SAFETY: there is room.
+        unsafe { self.put(packet, at) };
         at >= tail.told_until
     }
 
     /// Lets the receiver see what was appended.
     #[inline(always)] // once per port and window
     pub(crate) fn publish(&self) {
-        self.ring.appended.store(self.appended, Ordering::Release);
+        // SAFETY: both are of one chunk, or the same.
+        let room = unsafe { self.end.offset_from_unsigned(self.place) };
+        let appended = self.until - room as u64;
+        self.ring.appended.store(appended, Ordering::Release);
     }
 }
 

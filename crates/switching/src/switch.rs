@@ -43,7 +43,7 @@ pub trait Outlet {
     /// in that order.
     fn send(&mut self, link: u32, packet: &Packet, at: Time);
 
-    /// [`Outlet::send`] for several packets.
+    /// [`Outlet::send`] for several packets, until the first time that there is none.
     fn send_all<'p>(&mut self, link: u32, packets: impl Iterator<Item = (&'p Packet, Time)>) {
         packets.for_each(|(packet, at)| self.send(link, packet, at));
     }

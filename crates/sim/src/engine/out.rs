@@ -5,6 +5,7 @@ use crate::activity::{Near, Raiser};
 use crate::ring::{Pool, Ring};
 use crate::trace::Traced;
 use model::{HostId, Packet, Peers};
+use std::hint::cold_path;
 use std::sync::atomic::Ordering;
 use switching::{Loss, Outlet};
 use topology::{LinkId, NodeId};
@@ -40,17 +41,24 @@ impl Outlet for Out<'_, '_> {
         let ring = unsafe { self.rings.get_unchecked(link as usize) };
         // SAFETY: a link is fed by one node, which this thread runs.
         if unsafe { ring.push(self.pool, packet, at) } {
+            cold_path();
             self.tell(ring, link, packet, at);
         }
     }
 
     #[inline(always)] // once per port and window
-    fn send_all<'p>(&mut self, link: u32, packets: impl Iterator<Item = (&'p Packet, Time)>) {
+    fn send_all<'p>(&mut self, link: u32, mut packets: impl Iterator<Item = (&'p Packet, Time)>) {
         // SAFETY: nodes send on links of the topology, and each has its ring.
         let ring = unsafe { self.rings.get_unchecked(link as usize) };
         // SAFETY: a link is fed by one node, which this thread runs.
         let mut writer = unsafe { ring.open() };
-        for (packet, at) in packets {
+        loop {
+            // SAFETY: the same.
+            let stays = unsafe { writer.push_all(&mut packets) };
+            writer.publish();
+            let Some((packet, at)) = stays else {
+                return;
+            };
             #[cfg(debug_assertions)]
             assert!(
                 at >= self.others_until,
@@ -63,7 +71,6 @@ impl Outlet for Out<'_, '_> {
                 self.tell(ring, link, packet, at);
             }
         }
-        writer.publish();
     }
 
     #[cold]

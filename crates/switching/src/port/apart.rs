@@ -8,7 +8,7 @@ use crate::form::{Apart, Form};
 use crate::queues::Spilled;
 use crate::switch::Outlet;
 use model::{DropReason, Packet};
-use units::Time;
+use units::{Span, Time};
 
 const BOUNCES: &str = "a port that is apart sends nothing back";
 
@@ -95,36 +95,38 @@ impl Port {
     #[inline(never)] // it needs the registers
     fn promise_all<'p>(
         &mut self,
-        arrivals: impl Iterator<Item = &'p mut Packet>,
+        mut arrivals: impl Iterator<Item = &'p mut Packet>,
         out: &mut impl Outlet,
     ) {
-        // None of these moves while the port looks at no other.
-        let (line, delay, link) = (self.egress.line, self.egress.delay, self.egress.link);
-        let (quiet_below, mut promised_max) = (self.quiet_below, self.promised_max);
-        let mut free_at = self.egress.free_at;
-        let mut dropped = Vec::new();
-        let departures = arrivals.filter_map(|packet| {
-            let (now, size) = (packet.at, packet.size);
-            let wait = free_at.since(now);
-            if wait >= quiet_below
-                && let Err(reason) = self.judge(wait, packet)
-            {
-                dropped.push((*packet, reason));
-                return None;
-            }
-            let promised = wait + line.of(u64::from(size));
-            // A branch, because it is rarely the longest.
-            if promised > promised_max {
-                promised_max = promised;
-            }
-            free_at = now + promised;
-            self.egress.sent.add(packet);
-            Some((&*packet, free_at + delay))
-        });
-        out.send_all(link, departures);
-        (self.egress.free_at, self.promised_max) = (free_at, promised_max);
-        for (packet, reason) in &dropped {
-            self.drop(packet.at, packet, *reason, out);
+        let (link, delay) = (self.egress.link, self.egress.delay);
+        // On a line with an odd rate each packet is promised alone.
+        let (per_byte, quiet_below) = match self.egress.line.per_byte() {
+            Some(per_byte) => (per_byte, self.quiet_below),
+            None => (0, Span::ZERO),
+        };
+        loop {
+            // What follows calls nothing, so that all of it stays at hand.
+            let (mut free_at, mut longest) = (self.egress.free_at, self.promised_max);
+            let (sent, mut loud) = (&mut self.egress.sent, None);
+            let quiet = std::iter::from_fn(|| {
+                let packet = arrivals.next()?;
+                let wait = free_at.since(packet.at);
+                if wait >= quiet_below {
+                    loud = Some(packet);
+                    return None;
+                }
+                let promised = wait + Span(per_byte * u64::from(packet.size));
+                longest = longest.max(promised);
+                free_at = packet.at + promised;
+                sent.add(packet);
+                Some((&*packet, free_at + delay))
+            });
+            out.send_all(link, quiet);
+            (self.egress.free_at, self.promised_max) = (free_at, longest);
+            let Some(packet) = loud else {
+                return;
+            };
+            self.promise(packet.at, packet, out);
         }
     }
 }
