@@ -8,6 +8,7 @@ use crate::sort::{SortScratch, by_moment};
 use crate::ways::View;
 use crate::worker::Scratch;
 use model::{DropReason, Packet};
+use std::hint::cold_path;
 use std::mem::MaybeUninit;
 use switching::Apart;
 use units::Time;
@@ -44,6 +45,7 @@ impl ByPort {
             Ok(port) => {
                 let list = &mut self.lists[usize::from(port)];
                 if list.is_empty() {
+                    cold_path(); // once per port and window
                     self.some.push(port);
                 }
                 list.push(packet);

@@ -266,6 +266,7 @@ impl<T: Slot> Ring<T> {
         let mut stays = None;
         while waiting > 0 {
             if packet == edge {
+                cold_path();
                 pool.spent.push(head.chunk);
                 // SAFETY: a packet was appended behind a full chunk, so `next` is set.
                 head.chunk = unsafe { (*head.chunk).next };

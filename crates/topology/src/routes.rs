@@ -62,11 +62,12 @@ impl Row<'_> {
     pub fn way(&self, host: u32, choose: impl FnOnce(&[u16]) -> u32) -> Option<u16> {
         match self.entry(host) {
             entry @ ..SINGLE => {
-                let (size, ways) = self.routes.ports[entry as usize..].split_first()?;
-                if *size == 0 {
+                let (ports, at) = (&self.routes.ports, entry as usize);
+                let size = usize::from(ports[at]);
+                if size == 0 {
                     return None;
                 }
-                let ways = &ways[..usize::from(*size)];
+                let ways = &ports[at + 1..][..size];
                 Some(ways[choose(ways) as usize])
             }
             Routes::DIRECT => Some(self.routes.map.port_to[host as usize]),

@@ -296,7 +296,8 @@ impl Host {
             Verdict::Dropped => self.totals.nonsense += 1,
         }
         let deadline = receiver.deadline();
-        if conn.is_over() {
+        // Data ends no connection before a message is complete.
+        if receiver.complete() > 0 && conn.is_over() {
             self.finish(cx, slot);
             return;
         }
@@ -368,7 +369,8 @@ impl Host {
             cx.events.push(Event::Sent { conn: id, ordinal });
         }
         let deadline = sender.deadline();
-        if conn.is_over() {
+        // An acknowledgement ends no connection before all is acknowledged.
+        if sender.is_idle() && conn.is_over() {
             self.finish(cx, slot);
             return;
         }
