@@ -52,10 +52,11 @@ impl PacketQueue {
     /// The first packet.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
-        let first = self
-            .places
-            .get(self.taken & self.places.len().wrapping_sub(1));
-        first.filter(|_| !self.is_empty())
+        if self.is_empty() {
+            return None;
+        }
+        self.places
+            .get(self.taken & self.places.len().wrapping_sub(1))
     }
 
     /// Moves the first packet to `out`; false where there is none.

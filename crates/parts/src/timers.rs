@@ -63,22 +63,26 @@ const SPAN: u64 = 1 << (u64::BITS - OWNER_BITS);
 /// The alarms of a host, by (time, owner).
 #[derive(Clone, Debug)]
 pub struct Timers {
-    /// When the first entry comes up.
+    /// When the first entry comes up, and whether it is a near one.
     next: Time,
+    near_first: bool,
     /// Entries of the [`SPAN`] from `base` on, as a binary heap, the smallest first: a moment after `base`, and an owner.
     near: Vec<u64>,
     base: Time,
-    /// All others, likewise: a moment and an owner.
+    /// All others, likewise: a moment and an owner; and when the first of them comes up.
     far: Vec<u128>,
+    far_at: Time,
 }
 
 impl Default for Timers {
     fn default() -> Self {
         Self {
             next: Time::NEVER,
+            near_first: false,
             near: Vec::new(),
             base: Time::ZERO,
             far: Vec::new(),
+            far_at: Time::NEVER,
         }
     }
 }
@@ -97,7 +101,6 @@ impl Timers {
         if due < alarm.queued {
             alarm.queued = due;
             self.push(due, owner);
-            self.next = self.next.min(due);
         }
     }
 
@@ -173,21 +176,9 @@ impl Timers {
         (Time(self.base.0 + (near >> OWNER_BITS)), owner)
     }
 
-    /// Whether the first entry is a near one.
-    #[inline]
-    fn near_first(&self) -> bool {
-        let Some(&near) = self.near.first() else {
-            return false;
-        };
-        self.far.first().is_none_or(|&far| {
-            let (at, owner) = self.read(near);
-            wide(at, owner) < far
-        })
-    }
-
     #[inline]
     fn first_owner(&self) -> u32 {
-        if self.near_first() {
+        if self.near_first {
             self.read(self.near[0]).1
         } else {
             owner_of(self.far[0])
@@ -198,36 +189,43 @@ impl Timers {
     #[inline]
     fn replace_first(&mut self, at: Time) {
         let after = at.0.wrapping_sub(self.base.0);
-        if after < SPAN && self.near_first() {
-            let owner = self.near[0] & OWNER;
-            self.near[0] = after << OWNER_BITS | owner;
-            sink(&mut self.near);
-            self.next = self.read(self.near[0]).0;
-            if let Some(&far) = self.far.first() {
-                self.next = self.next.min(moment_of(far));
-            }
-        } else {
-            self.move_first(at);
+        if after >= SPAN || !self.near_first {
+            return self.move_first(at);
         }
+        self.near[0] = after << OWNER_BITS | self.near[0] & OWNER;
+        sink(&mut self.near);
+        self.next = self.read(self.near[0]).0;
+        if self.next >= self.far_at {
+            self.look();
+        }
+    }
+
+    /// Finds out which entry is the first.
+    #[cold]
+    fn look(&mut self) {
+        let near = self.near.first().map(|&near| self.read(near));
+        let near = near.map_or(u128::MAX, |(at, owner)| wide(at, owner));
+        let far = self.far.first().copied().unwrap_or(u128::MAX);
+        self.near_first = near < far;
+        (self.next, self.far_at) = (moment_of(near.min(far)), moment_of(far));
     }
 
     /// The same where the entry is far now, or then, or never.
     #[cold]
     fn move_first(&mut self, at: Time) {
         let owner = self.first_owner();
-        if self.near_first() {
+        if self.near_first {
             self.near.swap_remove(0);
             sink(&mut self.near);
         } else {
             self.far.swap_remove(0);
             sink(&mut self.far);
         }
-        if at != Time::NEVER {
+        if at == Time::NEVER {
+            self.look();
+        } else {
             self.push(at, owner);
         }
-        let near = (self.near.first()).map_or(Time::NEVER, |&near| self.read(near).0);
-        let far = (self.far.first()).map_or(Time::NEVER, |&far| moment_of(far));
-        self.next = near.min(far);
     }
 
     #[cold]
@@ -239,6 +237,7 @@ impl Timers {
             Some(entry) => rise(&mut self.near, entry),
             None => rise(&mut self.far, wide(at, owner)),
         }
+        self.look();
     }
 
     /// Moves the base forward to the first near entry, where that is long after it.

@@ -732,8 +732,11 @@ impl Endpoint for ExpressPassHost {
 
     #[inline]
     fn deadline(&self) -> Time {
-        let delayed = self.delayed.front().map_or(Time::NEVER, |credit| credit.at);
-        self.timers.next().min(self.host.nic.wake()).min(delayed)
+        let next = self.timers.next().min(self.host.nic.wake());
+        match self.delayed.front() {
+            None => next,
+            Some(credit) => next.min(credit.at),
+        }
     }
 
     fn check(&self) {

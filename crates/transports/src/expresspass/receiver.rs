@@ -267,7 +267,7 @@ impl Receiver {
     }
 
     /// Gives a credit and returns when the next one is due.
-    #[inline]
+    #[inline(always)] // once per credit
     fn give(
         &mut self,
         now: Time,
