@@ -207,7 +207,7 @@ impl Net<'_> {
         let Kind::Switch(at) = &mut node.kind else {
             unreachable!("hosts have no choice of ports")
         };
-        let left = &mut node.left[0];
+        let left = node.left.few();
         *left |= out.take_news(self.news_of[out.node as usize] as usize);
         let fresh = *left;
         if is_many(fresh) {
@@ -313,7 +313,7 @@ impl Net<'_> {
         let Kind::Switch(at) = &mut node.kind else {
             unreachable!("hosts have no choice of ports")
         };
-        if MAY_BOUNCE && !self.has_many(out.node, &node.left) {
+        if MAY_BOUNCE && !self.has_many(out.node, node.left.words()) {
             return None;
         }
         let view = self.world.ways.of(at.id, &mut at.epoch, clock.start);
@@ -325,7 +325,7 @@ impl Net<'_> {
         let left = self.each_fresh(
             out,
             clock.keep,
-            &mut node.left,
+            node.left.words(),
             &at.ingress,
             |port, ring, out| {
                 // SAFETY: this thread runs the receiving node, and packets live until the pool recycles.

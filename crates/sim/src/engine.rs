@@ -276,7 +276,7 @@ impl<'a> Net<'a> {
             }
             Kind::Switch(at) => {
                 let ports_too = (noted || at.minds_ingress).then_some(&mut *ports);
-                let next = self.gather(at, left, clock, out, keys, packets, ports_too);
+                let next = self.gather(at, left.words(), clock, out, keys, packets, ports_too);
                 log.hops += keys.len() as u64;
                 sort(keys, sorted, self.bucket_shift);
                 if noted {

@@ -46,12 +46,16 @@ struct Credits {
     asks: u8,
 }
 
-/// One host.
+/// One host. What each step needs comes first.
+#[repr(C)]
 pub(crate) struct Host {
-    pub(crate) id: u32,
-    pub(crate) endpoint: Box<dyn Endpoint>,
-    rng: Rng,
     pace: Pace,
+    pub(crate) endpoint: Box<dyn Endpoint>,
+    events: Vec<Event>,
+    /// Accepted bytes by connection, where flows are probed.
+    pub(crate) accepted: Option<BTreeMap<u32, u64>>,
+    rng: Rng,
+    pub(crate) id: u32,
     /// What the next switch does not want now.
     gates: Gates,
     /// What it may send, where the next switch counts that.
@@ -68,11 +72,8 @@ pub(crate) struct Host {
     next_action: usize,
     /// Actions that follow from what happened here.
     later: BinaryHeap<Reverse<(Time, Action)>>,
-    events: Vec<Event>,
     /// Of the packets taken from the line, trimmed or bounced ones for which the transport did not ask, by class.
     pub(crate) unwanted: ByClass<u64>,
-    /// Accepted bytes by connection, where flows are probed.
-    pub(crate) accepted: Option<BTreeMap<u32, u64>>,
 }
 
 impl Host {

@@ -4,7 +4,7 @@ use crate::beside::Records;
 use crate::book::Book;
 use crate::fault::{self, NodeFaults};
 use crate::host::Host;
-use crate::node::{Digest, Kind, Node, SwitchNode};
+use crate::node::{Digest, Kind, Left, Node, SwitchNode};
 use crate::setup::{Fault, Setup};
 use crate::sort::WINDOW_MAX;
 use crate::ways::{Epoch, Ways};
@@ -162,16 +162,15 @@ fn make_node(setup: &Setup<'_>, common: &mut Common, world: &World<'_>, number: 
         Kind::Switch(at) => apart != Apart::Never && node.ports.len() <= 64 && !at.switch.is_fifo(),
         Kind::Host(_) => false,
     };
-    let listens = usize::from(node.kind == NodeKind::Switch);
     Node {
-        kind,
         apart,
         takes_few,
         looks_at: units::Time::ZERO,
-        left: vec![0; listens * node.ports.len().div_ceil(64)].into(),
+        left: Left::of(node.ports.len()),
         faults,
-        records: Records::default(),
         digest: Digest::default(),
+        kind,
+        records: Records::default(),
     }
 }
 

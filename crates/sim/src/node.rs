@@ -13,18 +13,20 @@ use units::Time;
 
 /// Host or switch.
 #[allow(clippy::large_enum_variant, reason = "a node is one for the whole run")]
+#[repr(C)] // see `Node`
 pub(crate) enum Kind {
     Host(Host),
     Switch(SwitchNode),
 }
 
 /// A switch with its place in the fabric.
+#[repr(C)] // see `Node`
 pub(crate) struct SwitchNode {
-    pub(crate) id: NodeId,
-    pub(crate) switch: Switch,
-    pub(crate) epoch: Epoch,
     /// By port: the link into it.
     pub(crate) ingress: Box<[u32]>,
+    pub(crate) switch: Switch,
+    pub(crate) id: NodeId,
+    pub(crate) epoch: Epoch,
     /// Whether it must know by which port a packet came: for its flow control, or to say which link brought what it
     /// had no way for, or no hop left.
     pub(crate) minds_ingress: bool,
@@ -42,9 +44,10 @@ impl Kind {
     }
 }
 
-/// One node, with what its ingress side needs.
+/// One node, with what its ingress side needs. Fields that each window needs come first and together, here and in what
+/// it holds: a node that gets few packets waits for lines of the cache more than for anything else.
+#[repr(C, align(64))]
 pub(crate) struct Node {
-    pub(crate) kind: Kind,
     /// Whether it is a switch whose ports have nothing to do with each other ([`Switch::apart`]), in a run where no link
     /// into it is faulty, nothing travels beside packets, and nobody asks in which order its ports lose packets.
     pub(crate) apart: Apart,
@@ -52,13 +55,54 @@ pub(crate) struct Node {
     pub(crate) takes_few: bool,
     /// Where the last window begins of those in which it has itself woken. A later window that begins here is to come.
     pub(crate) looks_at: Time,
-    /// Of a switch: ingress ports whose links hold packets for later windows, as bits.
-    pub(crate) left: Box<[u64]>,
-    /// Of packets that wait here.
-    pub(crate) records: Records,
+    /// Of a switch: ingress ports whose links hold packets for later windows.
+    pub(crate) left: Left,
     /// Set where a link into this node is faulty.
     pub(crate) faults: Option<Box<NodeFaults>>,
+    pub(crate) kind: Kind,
+    /// Of packets that wait here.
+    pub(crate) records: Records,
     pub(crate) digest: Digest,
+}
+
+const _: () = assert!(
+    std::mem::offset_of!(Node, kind) == 48,
+    "what a host or a switch is begins a line of the cache"
+);
+
+/// Ports as bits, 64 to a word.
+pub(crate) struct Left {
+    /// The first word, and all where there are more.
+    first: u64,
+    more: Box<[u64]>,
+}
+
+impl Left {
+    /// Of `ports`, none.
+    pub(crate) fn of(ports: usize) -> Self {
+        let more = if ports > 64 { ports.div_ceil(64) } else { 0 };
+        Self {
+            first: 0,
+            more: vec![0; more].into(),
+        }
+    }
+
+    /// The word of at most 64 ports.
+    #[inline(always)]
+    pub(crate) fn few(&mut self) -> &mut u64 {
+        debug_assert!(self.more.is_empty(), "more than 64 ports");
+        &mut self.first
+    }
+
+    /// All words.
+    #[inline(always)]
+    pub(crate) fn words(&mut self) -> &mut [u64] {
+        if self.more.is_empty() {
+            std::slice::from_mut(&mut self.first)
+        } else {
+            &mut self.more
+        }
+    }
 }
 
 /// Hash of every arrival at a node, in order, where asked for.

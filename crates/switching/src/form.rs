@@ -24,6 +24,7 @@ use units::Time;
     clippy::large_enum_variant,
     reason = "most ports of most fabrics are of the largest one"
 )]
+#[repr(u8)] // which it is comes first: see `Port`
 pub enum Form {
     /// Nothing yet: it is made when the first packet comes, for many ports of a large fabric never see one.
     Unmade(Unmade),

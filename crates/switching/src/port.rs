@@ -20,32 +20,30 @@ use model::{ByClass, ByReason, DropReason, Hop, Packet};
 use std::collections::VecDeque;
 use units::{LineTime, Span, Time};
 
-/// Packets and bytes that went on a line, by class number; eight, so that no index is checked.
+/// Packets and bytes that went on a line, by class number; eight, so that no index is checked. Bytes are the lower half of a
+/// number, and packets the upper: both lie in one line of the cache, and are counted at once.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sent {
-    packets: [u64; 8],
-    bytes: [u64; 8],
-}
+pub struct Sent([u128; 8]);
 
 impl Sent {
     /// Counts `packet`.
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
-        let class = packet.class_index();
-        self.packets[class] += 1;
-        self.bytes[class] += u64::from(packet.size);
+        self.0[packet.class_index()] += 1 << 64 | u128::from(packet.size);
     }
 
     /// Packets so far.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the upper half")]
     pub fn packets(&self) -> ByClass<u64> {
-        ByClass::from_fn(|class| self.packets[class as usize])
+        ByClass::from_fn(|class| (self.0[class as usize] >> 64) as u64)
     }
 
     /// Bytes so far.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the lower half")]
     pub fn bytes(&self) -> ByClass<u64> {
-        ByClass::from_fn(|class| self.bytes[class as usize])
+        ByClass::from_fn(|class| self.0[class as usize] as u64)
     }
 }
 
@@ -105,18 +103,21 @@ pub struct HeldPacket<'a> {
 
 /// The line behind a port.
 #[derive(Debug)]
+#[repr(C)] // see `Port`
 struct Egress {
-    line: LineTime,
-    delay: Span,
-    link: u32,
+    /// What went on it.
+    sent: Sent,
     /// When the line is idle again.
     free_at: Time,
     /// When the port's next choice can be made; never, while nothing waits that may leave.
     choose_at: Time,
-    /// What went on it.
-    sent: Sent,
+    delay: Span,
+    line: LineTime,
+    link: u32,
     /// It says what it knows in the paths beside packets that leave.
     telemetry: bool,
+    /// Something waits that gates alone keep: nothing may pass it.
+    held_back: bool,
 }
 
 impl Egress {
@@ -179,29 +180,35 @@ impl Egress {
     }
 }
 
-/// One egress port.
+/// One egress port. What a packet needs that finds it idle lies in one line of the cache, but for counters: the end of the
+/// line behind it, and which form it has, and where.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Port {
-    form: Form,
     egress: Egress,
+    form: Form,
+    /// For a first-in first-out port: below this wait, no packet is dropped or marked.
+    quiet_below: Span,
+    /// For a first-in first-out port: the longest time that the line was promised ahead.
+    promised_max: Span,
     number: u16,
     /// Whether the port is in the switch's list of those that wait.
     listed: bool,
     /// The flow control of the switch may say something of other ports when something leaves here.
     pub(crate) loud: bool,
-    /// Something waits that gates alone keep: nothing may pass it.
-    held_back: bool,
     shapes_credits: bool,
-    /// For a first-in first-out port: below this wait, no packet is dropped or marked.
-    quiet_below: Span,
-    /// For a first-in first-out port: the longest time that the line was promised ahead.
-    promised_max: Span,
+    /// Set at the first drop or pause.
+    rare: Option<Box<Rare>>,
     /// Frames of the link's own, before everything else, and until when the last of them is on the line.
     frames: VecDeque<Packet>,
     own_until: Time,
-    /// Set at the first drop or pause.
-    rare: Option<Box<Rare>>,
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(Port, egress.free_at) % 64 == 0
+        && std::mem::offset_of!(Port, form) % 64 == 48,
+    "one line of the cache"
+);
 
 /// What most ports never count.
 #[derive(Clone, Debug, Default)]
@@ -244,11 +251,11 @@ impl Port {
                 choose_at: Time::NEVER,
                 sent: Sent::default(),
                 telemetry,
+                held_back: false,
             },
             number,
             listed: false,
             loud: true,
-            held_back: false,
             shapes_credits: of.spec.credit().is_some(),
             quiet_below: quiet.map_or(Span::ZERO, |bytes| of.line.of(bytes)),
             promised_max: Span::ZERO,
@@ -264,7 +271,7 @@ impl Port {
 
     /// Whether nothing has ever come to it: it has nothing to tell.
     pub fn is_untouched(&self) -> bool {
-        let asked = self.listed || self.held_back || self.egress.choose_at < Time::NEVER;
+        let asked = self.listed || self.egress.held_back || self.egress.choose_at < Time::NEVER;
         let used = self.egress.free_at > Time::ZERO || !self.frames.is_empty();
         !asked && !used && self.rare.is_none()
     }
@@ -305,7 +312,7 @@ impl Port {
     /// Whether the line is idle at `now` and nothing waits for it.
     #[inline]
     pub(crate) fn is_idle(&self, now: Time) -> bool {
-        self.egress.choose_at == Time::NEVER && self.egress.free_at <= now && !self.held_back
+        self.egress.choose_at == Time::NEVER && self.egress.free_at <= now && !self.egress.held_back
     }
 
     /// Whether it promises its line to packets that come, and counts them then.
@@ -514,7 +521,7 @@ impl Port {
 
     pub(crate) fn gate(&mut self, now: Time, gate: Gate) {
         self.form.gate(gate);
-        self.held_back = false; // to be found out anew
+        self.egress.held_back = false; // to be found out anew
         let gated = self.form.is_gated();
         self.rare().stands.note(now, gate, gated);
     }
@@ -595,7 +602,7 @@ impl Port {
     #[inline]
     pub(crate) fn rest(&mut self, held_back: bool) {
         self.egress.choose_at = Time::NEVER;
-        self.held_back = held_back;
+        self.egress.held_back = held_back;
     }
 
     /// Puts it in the switch's list; false where it is there.

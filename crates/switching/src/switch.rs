@@ -99,16 +99,16 @@ pub struct Line<'a> {
     pub rng: Rng,
 }
 
-/// One switch.
+/// One switch. What each packet needs comes first, in one or two lines of the cache.
+#[repr(C)]
 pub struct Switch {
-    /// What its tier adds to the choice among equal ways.
-    salt: u32,
     /// Its ports, by number.
     pub ports: Vec<Port>,
     /// Ports where something waits, in no order. Of ports of which a flow control asks for the order of time, `due` keeps the
     /// moments instead; they may still be in the list.
     waiting: Vec<u16>,
-    due: Due,
+    /// What its tier adds to the choice among equal ways.
+    salt: u32,
     /// It has a flow control, and one that may assign queues.
     controlled: bool,
     assigns: bool,
@@ -118,19 +118,20 @@ pub struct Switch {
     calm: bool,
     /// The flow control may say that it does not speak of other ports when something leaves by one.
     may_be_quiet: bool,
-    balancer: Balancer,
     /// Packets do not all keep to the way of their connection; credits do, where a port shapes them.
     chooses: bool,
     shapes_credits: bool,
     /// Set where the ports of this switch look at each other: choices then follow time across them.
     ordered: bool,
-    /// Where they do: neither a choice nor a deadline is due before this moment.
-    quiet_until: Time,
-    /// Its flow control had no deadline when it was asked last, and has not got one since: see [`FlowControl::speaks`].
-    without_deadline: bool,
-    common: Common,
     /// A packet that finds its port idle may pass without queueing.
     may_pass: bool,
+    /// Its flow control had no deadline when it was asked last, and has not got one since: see [`FlowControl::speaks`].
+    without_deadline: bool,
+    /// Where ports look at each other: neither a choice nor a deadline is due before this moment.
+    quiet_until: Time,
+    common: Common,
+    due: Due,
+    balancer: Balancer,
     /// Packets that were lost before a port was chosen: by class,
     /// and reason, and the port by which they came.
     astray: BTreeMap<(u16, DropReason), ByClass<u64>>,

@@ -16,14 +16,15 @@ const HEADS: usize = 1;
 /// Two queues of so many packets each. What finds the first full loses its payload and joins the second; they take
 /// turns by packets. [ndp s3.1]
 #[derive(Debug)]
+#[repr(C, align(64))] // what passes needs one line of the cache
 pub struct Trimming {
-    queues: [Packets; 2],
-    by: Rules,
-    /// Whose turn it is, and packets that it may still send in it where the other waits.
-    turn: usize,
-    left: u16,
     bytes: u64,
     peak: Peak,
+    by: Rules,
+    /// Packets that whose turn it is may still send in it where the other waits.
+    left: u16,
+    turn: usize,
+    queues: [Packets; 2],
     spilled: Vec<(Packet, Spilled)>,
     rng: Rng,
 }

@@ -11,16 +11,9 @@ use units::{LineTime, Span, Time};
 /// Steps that an endpoint may take at one instant before it counts as a storm. [ours]
 const STEPS_PER_INSTANT_MAX: u32 = 10_000;
 
-/// A host's line, and the moments at which it does something.
+/// A host's line, and the moments at which it does something: one line of the cache, before what is counted.
+#[repr(C)]
 pub(super) struct Pace {
-    pub(super) line: LineTime,
-    pub(super) delay: Span,
-    /// Its egress link.
-    pub(super) link: u32,
-    /// Frames below this size are looked at before they leave: all of them where something is paused.
-    pub(super) suspect: u16,
-    /// The host itself lets packets leave, by [`Host::transmit`].
-    pub(super) by_itself: bool,
     /// When its line is idle again; long ago where a queue lies before it.
     pub(super) free_at: Time,
     /// When the endpoint is asked what leaves; never, where it has said "nothing".
@@ -29,6 +22,14 @@ pub(super) struct Pace {
     pub(super) deadline: Time,
     /// The moment of its next action.
     pub(super) action_at: Time,
+    pub(super) delay: Span,
+    pub(super) line: LineTime,
+    /// Its egress link.
+    pub(super) link: u32,
+    /// Frames below this size are looked at before they leave: all of them where something is paused.
+    pub(super) suspect: u16,
+    /// The host itself lets packets leave, by [`Host::transmit`].
+    pub(super) by_itself: bool,
     /// Packets taken from the line, by class number; eight, so that no index is checked.
     pub(super) received: [u64; 8],
     /// Packets put on it, where no queue lies before it.

@@ -28,7 +28,7 @@ impl Port {
         out: &mut O,
         waiting: &mut Vec<u16>,
     ) -> Fate {
-        debug_assert!(!self.held_back, "no flow control, no gates");
+        debug_assert!(!self.egress.held_back, "no flow control, no gates");
         let egress = &mut self.egress;
         let fate = late!(
             &mut self.form,

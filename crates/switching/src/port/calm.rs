@@ -51,12 +51,12 @@ impl Port {
                 Dequeue::Packet => Time::ZERO,
                 Dequeue::Last => Time::NEVER,
                 Dequeue::Empty => {
-                    self.held_back = false;
+                    egress.held_back = false;
                     at = Time::NEVER;
                     break;
                 }
                 Dequeue::Held => {
-                    self.held_back = true;
+                    egress.held_back = true;
                     at = Time::NEVER;
                     break;
                 }

@@ -55,7 +55,6 @@ impl Port {
             form: Form::Numbered(queues),
             egress: line,
             number: egress,
-            held_back,
             ..
         } = self
         else {
@@ -113,7 +112,7 @@ impl Port {
                 }
                 let before = line.choose_at;
                 if before == Time::NEVER && queues.is_gated() && queues.is_closed(number) {
-                    *held_back = true;
+                    line.held_back = true;
                     return Offered::Kept(false);
                 }
                 line.choose_at = before.min(now.max(line.free_at));
@@ -154,7 +153,7 @@ impl Port {
                 held,
             }) = queues.leave()
             else {
-                self.held_back = queues.held() > 0;
+                egress.held_back = queues.held() > 0;
                 at = Time::NEVER;
                 break;
             };
