@@ -162,7 +162,8 @@ impl Host {
         log: &mut Log,
         step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
     ) {
-        if self.at_work(book).call(now, step) {
+        let (mut work, mut cx) = self.at_work(book);
+        if work.call(&mut cx, now, step) {
             self.hear(now, book, log);
         }
     }
@@ -171,7 +172,10 @@ impl Host {
     fn arrive(&mut self, now: Time, packet: &Packet, book: &Book<'_>, log: &mut Log) {
         if !packet.is_plain() {
             self.arrive_unusual(now, packet, book, log);
-        } else if self.at_work(book).arrive(now, packet) {
+            return;
+        }
+        let (mut work, mut cx) = self.at_work(book);
+        if work.arrive(&mut cx, now, packet) {
             self.hear(now, book, log);
         }
     }
@@ -387,7 +391,8 @@ impl Host {
             self.pace.deadline = self.endpoint.deadline();
             return;
         }
-        let sent = self.at_work(book).transmit(now, log, out);
+        let (mut work, mut cx) = self.at_work(book);
+        let sent = work.transmit(&mut cx, now, log, out);
         if let (Some(packet), Some(credits)) = (sent, &mut self.credits) {
             let lane = credits.of.spend(&packet);
             self.credits_moved(now, lane, book, log);
@@ -399,10 +404,10 @@ impl Host {
     fn push<O: HostLine>(&mut self, now: Time, book: &Book<'_>, log: &mut Log, out: &mut O) {
         for _ in 0..PUSHES_PER_INSTANT_MAX {
             let mut packet = Packet::EMPTY;
-            let mut work = self.at_work(book);
-            let said = work.poll(now, &mut packet);
+            let (mut work, mut cx) = self.at_work(book);
+            let said = work.poll(&mut cx, now, &mut packet);
             if said != Transmit::Nothing {
-                if !work.may_leave(&packet, log) {
+                if !work.may_leave(cx.gates, &packet, log) {
                     continue;
                 }
                 work.attach(&mut packet, out);

@@ -4,7 +4,8 @@ use super::Host;
 use crate::beside::HostLine;
 use crate::book::Book;
 use crate::node::Log;
-use model::{Cx, Endpoint, Packet, Transmit};
+use model::{Cx, Endpoint, Gates, Packet, Transmit};
+use std::hint::cold_path;
 use switching::Sent;
 use units::{LineTime, Span, Time};
 
@@ -82,9 +83,8 @@ enum Pause {
     Line,
 }
 
-/// A host that takes its steps: the context of all of them is made once.
+/// A host that takes its steps, whose context is made once for all of them and lies beside.
 pub(super) struct Work<'h> {
-    cx: Cx<'h>,
     endpoint: &'h mut dyn Endpoint,
     pace: &'h mut Pace,
 }
@@ -105,7 +105,7 @@ impl Host {
         log: &mut Log,
         out: &mut O,
     ) -> Time {
-        let mut work = self.at_work(book);
+        let (mut work, mut cx) = self.at_work(book);
         let (mut next, mut last) = (work.pace.next(), Time::ZERO);
         loop {
             let coming = arrivals.next();
@@ -113,17 +113,18 @@ impl Host {
             while next < until {
                 last = next;
                 if work.pace.action_at <= next {
+                    cold_path();
                     self.act(next, book, log);
-                    work = self.at_work(book);
+                    (work, cx) = self.at_work(book);
                 }
                 let mut steps = 0;
                 loop {
-                    match work.go_on(next, &mut steps, log, out) {
+                    match work.go_on(&mut cx, next, &mut steps, log, out) {
                         Pause::Rest => break,
                         Pause::News => self.hear(next, book, log),
                         Pause::Line => self.transmit(next, book, log, out),
                     }
-                    work = self.at_work(book);
+                    (work, cx) = self.at_work(book);
                 }
                 next = work.pace.next();
             }
@@ -132,14 +133,16 @@ impl Host {
             };
             match arrival.plain() {
                 Some(packet) => {
-                    if work.arrive(at, packet) {
+                    if work.arrive(&mut cx, at, packet) {
+                        cold_path();
                         self.hear(at, book, log);
-                        work = self.at_work(book);
+                        (work, cx) = self.at_work(book);
                     }
                 }
                 None => {
+                    cold_path();
                     arrival.arrive(at, self, book, log);
-                    work = self.at_work(book);
+                    (work, cx) = self.at_work(book);
                 }
             }
             next = at; // to be settled after all that arrives then
@@ -150,19 +153,20 @@ impl Host {
 
     /// Has it take its steps, until something else of it is needed.
     #[inline(always)] // into the loop over the instants of a window
-    pub(super) fn at_work<'h>(&'h mut self, book: &'h Book<'_>) -> Work<'h> {
-        Work {
-            cx: Cx {
-                now: Time::ZERO,
-                rng: &mut self.rng,
-                events: &mut self.events,
-                peers: book,
-                gates: &self.gates,
-                wants_data: self.accepted.is_some(),
-            },
+    pub(super) fn at_work<'h>(&'h mut self, book: &'h Book<'_>) -> (Work<'h>, Cx<'h>) {
+        let cx = Cx {
+            now: Time::ZERO,
+            rng: &mut self.rng,
+            events: &mut self.events,
+            peers: book,
+            gates: &self.gates,
+            wants_data: self.accepted.is_some(),
+        };
+        let work = Work {
             endpoint: &mut *self.endpoint,
             pace: &mut self.pace,
-        }
+        };
+        (work, cx)
     }
 }
 
@@ -171,27 +175,33 @@ impl Work<'_> {
     #[inline(always)] // the same
     pub(super) fn call(
         &mut self,
+        cx: &mut Cx<'_>,
         now: Time,
         step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
     ) -> bool {
-        self.step(now, step);
+        self.step(cx, now, step);
         self.pace.deadline = self.endpoint.deadline();
-        !self.cx.events.is_empty()
+        !cx.events.is_empty()
     }
 
     /// The same, but for the deadline, for which it is still to be asked.
     #[inline(always)]
-    fn step(&mut self, now: Time, step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>)) {
-        self.cx.now = now;
-        step(self.endpoint, &mut self.cx);
+    fn step(
+        &mut self,
+        cx: &mut Cx<'_>,
+        now: Time,
+        step: impl FnOnce(&mut dyn Endpoint, &mut Cx<'_>),
+    ) {
+        cx.now = now;
+        step(self.endpoint, cx);
         self.pace.ask_at = now.max(self.pace.free_at);
     }
 
     /// A packet as any other has come in. Returns whether there is news.
     #[inline(always)] // once per packet that comes to a host
-    pub(super) fn arrive(&mut self, now: Time, packet: &Packet) -> bool {
+    pub(super) fn arrive(&mut self, cx: &mut Cx<'_>, now: Time, packet: &Packet) -> bool {
         self.pace.received[packet.class_index()] += 1;
-        self.call(now, |endpoint, cx| endpoint.on_packet(cx, packet))
+        self.call(cx, now, |endpoint, cx| endpoint.on_packet(cx, packet))
     }
 
     /// Does what is left of an instant after its arrivals and actions, deadlines and the line, until it comes to rest or
@@ -199,59 +209,55 @@ impl Work<'_> {
     #[inline(always)] // into the loop over the instants of a window
     fn go_on<O: HostLine>(
         &mut self,
+        cx: &mut Cx<'_>,
         now: Time,
         steps: &mut u32,
         log: &mut Log,
         out: &mut O,
     ) -> Pause {
         loop {
-            if self.pace.deadline <= now {
-                self.step(now, |endpoint, cx| endpoint.on_deadline(cx));
-                // Asked what leaves, it is asked for its deadline, too.
-                self.pace.deadline = match self.pace.ask_at > now {
-                    true => self.endpoint.deadline(),
-                    false => Time::NEVER,
-                };
-                if !self.cx.events.is_empty() {
-                    return Pause::News;
-                }
-            } else if self.pace.ask_at > now {
+            let due = self.pace.deadline <= now;
+            if !due && self.pace.ask_at > now {
                 if cfg!(debug_assertions) {
                     self.endpoint.check();
                 }
                 return Pause::Rest;
             }
-            if self.pace.ask_at <= now {
-                if self.pace.by_itself {
-                    *steps += 1;
-                    self.look(now, *steps);
-                    return Pause::Line;
-                }
-                self.transmit(now, log, out);
-                if !self.cx.events.is_empty() {
-                    *steps += 1;
-                    self.look(now, *steps);
+            *steps += 1;
+            if *steps >= STEPS_PER_INSTANT_MAX {
+                storm(now, self.pace);
+            }
+            if due {
+                self.step(cx, now, |endpoint, cx| endpoint.on_deadline(cx));
+                // Asked what leaves, it is asked for its deadline, too.
+                self.pace.deadline = match self.pace.ask_at > now {
+                    true => self.endpoint.deadline(),
+                    false => Time::NEVER,
+                };
+                if !cx.events.is_empty() {
+                    cold_path();
                     return Pause::News;
                 }
             }
-            *steps += 1;
-            self.look(now, *steps);
-        }
-    }
-
-    /// Stops an endpoint that does not come to rest.
-    #[inline(always)] // once per step
-    fn look(&self, now: Time, steps: u32) {
-        if steps >= STEPS_PER_INSTANT_MAX {
-            storm(now, self.pace);
+            if self.pace.ask_at <= now {
+                if self.pace.by_itself {
+                    cold_path();
+                    return Pause::Line;
+                }
+                self.transmit(cx, now, log, out);
+                if !cx.events.is_empty() {
+                    cold_path();
+                    return Pause::News;
+                }
+            }
         }
     }
 
     /// Asks the endpoint what leaves now.
     #[inline(always)] // into the loop over the instants of a window
-    pub(super) fn poll(&mut self, now: Time, packet: &mut Packet) -> Transmit {
-        self.cx.now = now;
-        let said = self.endpoint.poll_transmit(&mut self.cx, packet);
+    pub(super) fn poll(&mut self, cx: &mut Cx<'_>, now: Time, packet: &mut Packet) -> Transmit {
+        cx.now = now;
+        let said = self.endpoint.poll_transmit(cx, packet);
         self.pace.deadline = self.endpoint.deadline();
         self.pace.ask_at = Time::NEVER;
         said
@@ -261,17 +267,18 @@ impl Work<'_> {
     #[inline(always)] // the same
     pub(super) fn transmit<O: HostLine>(
         &mut self,
+        cx: &mut Cx<'_>,
         now: Time,
         log: &mut Log,
         out: &mut O,
     ) -> Option<Packet> {
         debug_assert!(self.pace.free_at <= now);
         let mut packet = Packet::EMPTY;
-        let said = self.poll(now, &mut packet);
+        let said = self.poll(cx, now, &mut packet);
         if said == Transmit::Nothing {
             return None;
         }
-        if !self.may_leave(&packet, log) {
+        if !self.may_leave(cx.gates, &packet, log) {
             self.pace.ask_at = now;
             return None;
         }
@@ -297,22 +304,22 @@ impl Work<'_> {
 
     /// Whether a packet may leave. One that may not is lost: the transport has broken its contract.
     #[inline(always)] // once per packet
-    pub(super) fn may_leave(&self, packet: &Packet, log: &mut Log) -> bool {
-        packet.size >= self.pace.suspect || self.may_leave_now(packet, log)
+    pub(super) fn may_leave(&self, gates: &Gates, packet: &Packet, log: &mut Log) -> bool {
+        packet.size >= self.pace.suspect || may_leave_now(gates, packet, log)
     }
+}
 
-    /// The same for one that looks as if it might not.
-    #[inline(never)]
-    fn may_leave_now(&self, packet: &Packet, log: &mut Log) -> bool {
-        assert!(
-            packet.size >= model::FRAME_SMALLEST,
-            "{packet:?} is smaller than any frame"
-        );
-        let may = self.cx.gates.may_leave(packet);
-        debug_assert!(may, "{packet:?} was to leave through a closed gate");
-        log.breaches += u64::from(!may);
-        may
-    }
+/// Whether a packet may leave that looks as if it might not.
+#[inline(never)]
+fn may_leave_now(gates: &Gates, packet: &Packet, log: &mut Log) -> bool {
+    assert!(
+        packet.size >= model::FRAME_SMALLEST,
+        "{packet:?} is smaller than any frame"
+    );
+    let may = gates.may_leave(packet);
+    debug_assert!(may, "{packet:?} was to leave through a closed gate");
+    log.breaches += u64::from(!may);
+    may
 }
 
 #[cold]
