@@ -215,6 +215,7 @@ impl Net<'_> {
         }
         let view = self.world.ways.of(at.id, &mut at.epoch, clock.start);
         if view.until < clock.end {
+            cold_path();
             return None;
         }
         if fresh.is_power_of_two() && !clock.keep {

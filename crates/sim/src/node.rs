@@ -24,12 +24,12 @@ pub(crate) enum Kind {
 pub(crate) struct SwitchNode {
     /// By port: the link into it.
     pub(crate) ingress: Box<[u32]>,
-    pub(crate) switch: Switch,
-    pub(crate) id: NodeId,
     pub(crate) epoch: Epoch,
+    pub(crate) id: NodeId,
     /// Whether it must know by which port a packet came: for its flow control, or to say which link brought what it
     /// had no way for, or no hop left.
     pub(crate) minds_ingress: bool,
+    pub(crate) switch: Switch,
 }
 
 impl Kind {
