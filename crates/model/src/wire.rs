@@ -5,7 +5,7 @@ mod envelope;
 
 pub use envelope::{Below, ENVELOPE_LEN, Envelope, SHARED_AT, ecn, flow};
 
-use crate::Packet;
+use crate::{Class, Packet};
 use std::fmt;
 
 /// Version of the header that this codec writes and the only one it reads: 1 since every header
@@ -37,6 +37,11 @@ pub trait Codec: Sync {
     fn answers(&self, data: &Packet, word: &Packet) -> Option<bool> {
         let _ = (data, word);
         None
+    }
+
+    /// Whether `word` lets data leave: a credit, or what stands for one that was lost.
+    fn releases(&self, word: &Packet) -> bool {
+        word.class() == Class::Credit
     }
 
     /// Whether `packet`, which carries no data, says what `before` said.

@@ -15,6 +15,10 @@ const KIND: u8 = 0x0f;
 const KINDS_MAX: usize = 16;
 /// Bits of each half of the head.
 const HALF: u32 = 48;
+/// Fields in which a packet may differ from the one that it repeats.
+const BESIDES: [&str; 8] = [
+    "again", "crowd", "free", "known", "late", "nth", "unasked", "way",
+];
 /// Where the flags begin.
 const FLAGS: u32 = 96;
 /// All bits.
@@ -308,6 +312,8 @@ pub struct Layout {
     pub numbers: [Option<&'static KindOf>; KINDS_MAX],
     /// Whether a credit is the one that released a packet of data; `None` where they do not say.
     pub answers: fn(&Packet, &Packet) -> Option<bool>,
+    /// Whether a packet is of a kind that does so.
+    pub releases: fn(&Packet) -> bool,
 }
 
 impl Layout {
@@ -359,11 +365,19 @@ impl Codec for Layout {
         (self.answers)(data, credit)
     }
 
-    /// Fields that are called `again`, `known`, `late`, `nth` and `way` do not count: they say how often, and by which way.
+    /// A credit, or a kind that data may answer and that is never one.
+    fn releases(&self, word: &Packet) -> bool {
+        let never = self
+            .kind(word)
+            .is_some_and(|kind| !kind.classes.contains(&Class::Credit));
+        word.class() == Class::Credit || (never && (self.releases)(word))
+    }
+
+    /// Some fields do not count: they say how often, by which way and beside how many others it is said, or how much
+    /// leaves unasked, which is less the second time.
     fn repeats(&self, packet: &Packet, before: &Packet) -> bool {
         let same = |field: &Field| {
-            matches!(field.name, "again" | "known" | "late" | "nth" | "way")
-                || field.read(packet) == field.read(before)
+            BESIDES.contains(&field.name) || field.read(packet) == field.read(before)
         };
         let alike = packet.kind() & KIND == before.kind() & KIND;
         alike
@@ -566,6 +580,15 @@ macro_rules! header {
                     )*
                     let _ = (data, credit);
                     None
+                },
+                releases: |word| {
+                    $(
+                        if matches!(Kind::of(word), Some(Kind::$Credit $(| Kind::$Alike)*)) {
+                            return true;
+                        }
+                    )*
+                    let _ = word;
+                    false
                 },
             }
         };

@@ -536,9 +536,7 @@ impl Walk<'_> {
     fn pause(&mut self, part: Part, time: Range<Time>, host: String, at: usize) {
         let time = time.start.max(self.asked.start)..time.end;
         let own = match part {
-            Part::Credit if self.flights[at].packet.class() == Class::Credit => {
-                self.own_frames(at, time.start)
-            }
+            Part::Credit if self.releases(self.flights[at]) => self.own_frames(at, time.start),
             _ => self.own_line(&time, at),
         };
         let packet = self.flights[at].packet;
@@ -603,6 +601,23 @@ impl Walk<'_> {
             .answers(&data.packet, &credit.packet)
     }
 
+    /// Whether a flight lets data leave.
+    fn releases(&self, word: &Flight) -> bool {
+        let codec = self.network.codec(word.packet.conn);
+        codec.releases(&word.packet)
+    }
+
+    /// Whether data waited for a word: for a credit, unless that is another's; for what stands for a lost one, where it
+    /// is the data's own. Credits come first.
+    fn released_by(&self, data: &Flight, word: &Flight) -> Option<bool> {
+        let is_credit = word.packet.class() == Class::Credit;
+        let may = match self.answers(data, word) {
+            Some(answers) => answers && self.releases(word),
+            None => is_credit,
+        };
+        may.then_some(is_credit)
+    }
+
     fn released(&self, at: usize) -> Released {
         let flight = self.flights[at];
         if let Some(first) = self.first_try(at) {
@@ -621,7 +636,7 @@ impl Walk<'_> {
                 Some(cause) => Released::By(cause, Part::Host),
                 None => Released::Told(Part::Host),
             },
-            Class::Credit => {
+            _ if self.releases(flight) => {
                 // The first word of the message, which cannot be from before it could begin.
                 let ahead = self.asked.ahead.as_ref();
                 let begun = ahead.map_or(self.asked.start, |own| own.end);
@@ -635,15 +650,17 @@ impl Walk<'_> {
             }
             class => {
                 let credits = class == Class::Scheduled;
+                let any = (!credits).then_some(true);
                 let cause = all()
-                    .filter(|(_, cause)| !credits || cause.packet.class() == Class::Credit)
-                    .filter(|(_, cause)| self.answers(flight, cause) != Some(false))
-                    .filter_map(|(i, cause)| Some((came_in(cause)?, i)))
+                    .filter_map(|(i, cause)| {
+                        let first = any.or_else(|| self.released_by(flight, cause))?;
+                        Some((first, came_in(cause)?, i))
+                    })
                     .max();
                 let timed = credits && self.network.codec(flight.packet.conn).is_timed();
                 match cause {
-                    Some((_, i)) if timed => Released::By(i, Part::Credit),
-                    Some((_, i)) => Released::By(i, Part::Host),
+                    Some((_, _, i)) if timed => Released::By(i, Part::Credit),
+                    Some((_, _, i)) => Released::By(i, Part::Host),
                     None => Released::Told(Part::Host),
                 }
             }

@@ -258,7 +258,7 @@ impl Walk<'_> {
                 let end = other + u64::from(reach);
                 other == from || (from < end && other < from + u64::from(length))
             }
-            (None, None) => lost && now.class() != Class::Credit && codec.repeats(now, before),
+            (None, None) => lost && !codec.releases(now) && codec.repeats(now, before),
             _ => false,
         };
         let counts = earlier.sent() >= self.asked.start || (lost && self.asked.ahead.is_some());

@@ -1,0 +1,101 @@
+//! What a message waited for whose word was lost: the books of `why`, with a fault for one packet or a few.
+
+use results::trace::{Part, Why};
+use scenario::{Alone, Scenario};
+use units::Time;
+
+const US: u64 = 1_000_000;
+
+/// Why the only message of `kind`, of so many bytes, took as long as it did, where `faults` befall it.
+fn why(kind: &str, size: &str, sets: &[&str], faults: &str) -> Why {
+    let text = format!(
+        "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\nhost_delay = \"5us\"\n\
+         [workload]\nkind = \"incast\"\nsenders = 1\nreceiver = 0\nsize = \"{size}\"\n[transport]\nkind = \"{kind}\"\n{faults}"
+    );
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let run = scenario::load_text("lost.toml", &text, &sets).and_then(Scenario::assemble);
+    let run = run.unwrap_or_else(|e| panic!("{kind}: {e}"));
+    let all = run.explain(1, &[0], Time::ZERO, Time::NEVER, &mut Alone);
+    let (mut all, _) = all.unwrap_or_else(|e| panic!("{kind}: {e}"));
+    let why = all.remove(0);
+    let sum: u64 = why.parts.iter().map(|part| part.ps).sum();
+    assert!(why.finished && sum == why.took().0, "{kind}: {why:?}");
+    let mut at = why.start_ps;
+    for segment in &why.path {
+        assert_eq!(segment.from_ps, at, "{kind}: {segment:?}");
+        at = segment.until_ps;
+    }
+    assert_eq!(at, why.end_ps, "{kind}");
+    why
+}
+
+fn part(why: &Why, part: Part) -> u64 {
+    let sum = why.parts.iter().find(|sum| sum.part == part);
+    sum.map_or(0, |sum| sum.ps)
+}
+
+/// The part that took longest is `longest`, and what the message waited on in vain is no time of a host.
+fn mostly(why: &Why, longest: Part, kind: &str) {
+    assert_eq!(why.largest().part, longest, "{kind}: {:?}", why.parts);
+    assert!(part(why, Part::Host) < US, "{kind}: {:?}", why.parts);
+}
+
+/// One packet of `class` that leaves `from` is lost.
+fn one(class: &str, from: &str) -> String {
+    format!(
+        "[[faults]]\nkind = \"loss\"\nlink = \"{from} -> tor0\"\nchance = 1.0\nmost = 1\nclass = \"{class}\"\n"
+    )
+}
+
+/// The first data comes and says nothing of what follows it: the receiver learns that from REQUEST alone.
+#[test]
+fn a_request_that_was_lost_before_unasked_data_is_retransmission() {
+    let sets = ["transport.sird.unasked=1000"];
+    let why = why("sird", "100KB", &sets, &one("control", "h1"));
+    mostly(&why, Part::Retransmission, "sird");
+    assert!(part(&why, Part::Retransmission) >= 2_000 * US);
+}
+
+/// The second REQUEST says that less follows it unasked, or beside how many others it is said.
+#[test]
+fn a_request_that_was_lost_with_all_that_left_unasked_is_retransmission() {
+    let faults =
+        "[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 1.0\nuntil = \"60us\"\n";
+    for kind in ["aeolus", "gaps", "ssp"] {
+        let kind = format!("expresspass+{kind}");
+        let why = why(&kind, "100KB", &[], faults);
+        mostly(&why, Part::Retransmission, &kind);
+    }
+}
+
+/// RESEND stands for a grant that was lost, and what waits for it waits for a grant.
+#[test]
+fn a_message_whose_grant_was_lost_waits_for_a_grant() {
+    for kind in ["homa", "homa+aeolus", "homa+gaps"] {
+        let why = why(kind, "100KB", &[], &one("credit", "h0"));
+        mostly(&why, Part::Credit, kind);
+        let resend = |row: &&results::trace::Row| row.on_path && row.what.starts_with("RESEND");
+        assert!(why.packets.iter().any(|row| resend(&row)), "{kind}");
+        assert!(part(&why, Part::Credit) > 4_900 * US, "{:?}", why.parts);
+    }
+}
+
+/// The same under everybody else: all credit, or the first of it, is lost.
+#[test]
+fn a_message_whose_credit_was_lost_waits_for_credit() {
+    let first = "[[faults]]\nkind = \"loss\"\nlink = \"* -> tor0\"\nchance = 1.0\nclass = \"credit\"\nuntil = \"100us\"\n";
+    for (kind, sets) in [
+        ("expresspass", &[][..]),
+        ("ndp", &[]),
+        ("sird", &[]),
+        ("phost", &["transport.phost.free=0"]),
+        ("dcpim", &[]),
+        ("fastpass", &[]),
+    ] {
+        let why = why(kind, "100KB", sets, first);
+        mostly(&why, Part::Credit, kind);
+    }
+    // Fastpass' slots, of which the sender hears nothing till it asks again.
+    let why = why("fastpass", "10KB", &[], &one("credit", "h2"));
+    assert!(part(&why, Part::Credit) > 1_000 * US, "{:?}", why.parts);
+}
