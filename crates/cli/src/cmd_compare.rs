@@ -1,4 +1,7 @@
 //! `compare`: every combination of settings and seeds, side by side on all cores.
+//!
+//! What varies becomes jobs, each with its folder; what is there already, whole and of this program, is taken, and the others run.
+//! Then come the table, the verdicts and the page of them all.
 
 use crate::args::{CompareArgs, Global};
 use crate::cmd_run::{self, Done, default_folder, execute, load};
@@ -581,6 +584,10 @@ fn one(job: &Job, again: bool, room: &Room, screen: &Screen) -> Outcome {
         None => {}
         done => return done,
     }
+    let damaged = current(&job.dir, &scenario).and_then(|m| results::files::damaged(&job.dir, &m));
+    if let Some(what) = damaged.filter(|_| !again) {
+        screen.warn(&format!("{what}: this run is made again"));
+    }
     Some(make(scenario, job, &folder, room))
 }
 
@@ -621,16 +628,22 @@ fn make(scenario: Scenario, job: &Job, folder: &RunFolder, room: &Room) -> Resul
     Ok(done)
 }
 
-/// A run of these settings that is there already, whole, to its end, and of this version of the program and of its
-/// transport. Thresholds are judged anew, so that a comparison that goes on says what it would have said.
-fn finished(dir: &Path, scenario: &Scenario) -> Result<Option<Done>, Errors> {
-    let current = |meta: results::Meta| {
+/// How the run of these settings was made that is there already, of this version of the program and of its transport.
+fn current(dir: &Path, scenario: &Scenario) -> Option<results::Meta> {
+    let current = |meta: &results::Meta| {
         // Somebody may have run something else into this folder.
         meta.scenario == scenario.hash_digits()
             && meta.version == env!("CARGO_PKG_VERSION")
             && meta.revision == cmd_run::revision(scenario)
     };
-    let whole = results::files::made(dir).is_some_and(current);
+    results::files::made(dir).filter(current)
+}
+
+/// A run of these settings that is there already, whole and to its end. Thresholds are judged anew, so that a comparison
+/// that goes on says what it would have said.
+fn finished(dir: &Path, scenario: &Scenario) -> Result<Option<Done>, Errors> {
+    let whole =
+        current(dir, scenario).is_some_and(|meta| results::files::damaged(dir, &meta).is_none());
     let summary = results::files::read_summary(dir).ok();
     let interrupted = results::Status::Interrupted.name();
     let Some(summary) = summary.filter(|s| whole && s.status != interrupted) else {

@@ -9,6 +9,7 @@ use crate::screen::Screen;
 use results::{FlowWriter, Meta, Output, RunFolder, Summary, Verdict, beside};
 use scenario::{Assembled, Errors, Request, Scenario};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -312,6 +313,7 @@ pub(crate) fn execute(
         threads,
         memory_kib: 0, // known later
         scenario: digits,
+        bytes: BTreeMap::new(), // likewise
     };
     let mut summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();

@@ -223,6 +223,45 @@ fn a_changed_input_file_is_run_again() {
 }
 
 #[test]
+fn a_run_with_a_damaged_file_is_made_again() {
+    let folder = Folder::new("damaged");
+    folder.write("small.toml", SMALL);
+    let args = ["compare", "small.toml", "--seeds", "2", "--out", "o"];
+    let first = tidegate(&folder.0, &args);
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    let whole = files(&folder.path("o"));
+    let is_table = |path: &&String| path.contains("/flows.");
+    let tables: Vec<&String> = whole.keys().filter(is_table).collect();
+    assert!(tables.len() >= 2, "{:?}", whole.keys());
+    for table in &tables {
+        let path = folder.path("o").join(table);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let again = tidegate(&folder.0, &args);
+        let said = text(&again.stderr);
+        let length = format!(
+            "has {} bytes, and its run wrote {}",
+            bytes.len() / 2,
+            bytes.len()
+        );
+        assert!(
+            said.contains(&length) && said.contains("made again"),
+            "{said}"
+        );
+        assert_eq!(said.matches("made again").count(), 1, "{said}");
+        assert!(files(&folder.path("o")) == whole, "{table}");
+    }
+    std::fs::remove_file(folder.path("o").join(tables[0])).unwrap();
+    let missing = tidegate(&folder.0, &args);
+    let said = text(&missing.stderr);
+    assert!(
+        said.contains("is missing: this run is made again"),
+        "{said}"
+    );
+    assert!(text(&tidegate(&folder.0, &args).stderr).is_empty());
+}
+
+#[test]
 fn thresholds_of_a_comparison_are_lines_and_junit() {
     let folder = Folder::new("verdicts");
     folder.write("small.toml", &format!("{SMALL}{LIMITS}"));

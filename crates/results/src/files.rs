@@ -40,6 +40,9 @@ pub struct Meta {
     /// Hash of the resolved scenario and of the files that it names, 16 hexadecimal digits: whose results these are.
     #[serde(default)]
     pub scenario: String,
+    /// Length of every other file of the run, by name, by which a damaged one is found.
+    #[serde(default)]
+    pub bytes: BTreeMap<String, u64>,
 }
 
 /// Which files a run directory gets besides `resolved.toml`, `summary.json` and `meta.json`.
@@ -189,10 +192,48 @@ pub fn write_run(
             remove(draft(dir, name))?;
         }
     }
+    let meta = Meta {
+        bytes: lengths(&written)?,
+        ..meta.clone()
+    };
     written.push(write(dir, META, &mut |out| {
-        out.write_all(to_json(meta).as_bytes())
+        out.write_all(to_json(&meta).as_bytes())
     })?);
     Ok(written)
+}
+
+/// How long these files are, by name.
+fn lengths(files: &[PathBuf]) -> Result<BTreeMap<String, u64>, FileError> {
+    let length = |path: &PathBuf| match fs::metadata(path) {
+        Ok(about) => Ok((file_name(path), about.len())),
+        Err(source) => Err(FileError {
+            path: path.clone(),
+            source,
+        }),
+    };
+    files.iter().map(length).collect()
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The first file of the run in `dir` that is not as long as it was when the run ended, in words. It looks at lengths
+/// alone: tables have megabytes.
+pub fn damaged(dir: &Path, meta: &Meta) -> Option<String> {
+    meta.bytes.iter().find_map(|(name, &bytes)| {
+        let path = dir.join(name);
+        match fs::metadata(&path) {
+            Ok(about) if about.len() == bytes => None,
+            Ok(about) => Some(format!(
+                "{} has {} bytes, and its run wrote {bytes}",
+                path.display(),
+                about.len()
+            )),
+            Err(_) => Some(format!("{} is missing", path.display())),
+        }
+    })
 }
 
 /// The tables of a run as CSV, each handed to `file` with its name.
