@@ -284,7 +284,7 @@ pub struct Fabric {
     pub records: bool,
     /// Switches say in the paths among them what they know of their ports.
     pub telemetry: bool,
-    /// Every packet names its way, so that switches choose none.
+    /// Data names its way, and most of what answers it: switches choose for few packets.
     pub own_ways: bool,
     /// A port of its own making, in place of one with all of the above; it has the scenario's buffer.
     pub own: Option<PortSpec>,

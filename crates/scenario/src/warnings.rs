@@ -284,19 +284,51 @@ pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
             chosen(&switch.flowlet_gap) && switch.balance != BalanceOf::Flowlet,
             "paths are not chosen by flowlets; set switch.balance = \"flowlet\"",
         ),
-        (
-            "balance",
-            switch.balance != BalanceOf::Flow
-                && std::iter::once(&*scenario.factory)
-                    .chain(scenario.beside.iter().map(|beside| &*beside.factory))
-                    .all(|factory| factory.fabric(Rate::gbps(10), scenario.encap).own_ways),
-            "each packet names its way; leave it out, or set the transport's own key of ways",
-        ),
     ]
     .into_iter()
     .filter(|&(_, unread, _)| unread)
     .map(|(key, _, why)| format!("switch.{key} is not read, because {why}"))
+    .chain(own_ways(scenario))
+    .chain(own_marks(scenario))
     .collect()
+}
+
+/// Switches are to balance packets that know where they go.
+fn own_ways(scenario: &Scenario) -> Option<String> {
+    let names = |(_, factory): (&dyn Transport, &dyn Factory)| {
+        factory.fabric(Rate::gbps(10), scenario.encap).own_ways
+    };
+    let spreads = scenario.switch.balance != BalanceOf::Flow;
+    (spreads && all(scenario).all(names)).then(|| {
+        "switch.balance chooses the way of few packets, because data names its own; leave it out, or set the transport's own key \
+         of ways"
+            .to_owned()
+    })
+}
+
+/// Marks that a queue has whose transport asks for none, while those beside have a queue and marks of their own.
+fn own_marks(scenario: &Scenario) -> Option<String> {
+    let legacy = Legacy::of(scenario).ok().flatten()?;
+    let reads =
+        marks(&*scenario.factory, scenario.encap) || scenario.mark.drop_others == Some(true);
+    let section = &scenario.mark.section;
+    let keys: Vec<String> = section.given().map(|key| section.dotted(key)).collect();
+    let mut beside = scenario.beside.iter();
+    let beside = beside.find(|beside| marks(&*beside.factory, scenario.encap))?;
+    (legacy.own && !reads && !keys.is_empty()).then(|| {
+        format!(
+            "{} is not read, because {} asks for no marks, and {} has a queue of its own; set switch.legacy.mark",
+            keys.join(" and "),
+            scenario.protocol.name(),
+            beside.protocol.name()
+        )
+    })
+}
+
+/// Whether a transport asks for marks: on lines of hosts, or on faster ones alone.
+fn marks(factory: &dyn Factory, encap: Encap) -> bool {
+    let asks = |rate| factory.fabric(rate, encap).mark.is_some();
+    asks(Rate::gbps(1)) || asks(Rate::gbps(100_000))
 }
 
 impl Assembled {
@@ -306,9 +338,7 @@ impl Assembled {
         let scenario = &self.scenario;
         let mark = &scenario.mark.section;
         let set = |key: &&'static str| mark.origin(key).source.name == tree::SET;
-        let asked = |(_, factory): (&dyn Transport, &dyn Factory)| {
-            factory.fabric(self.host_rate(), self.encap).mark.is_some()
-        };
+        let asked = |(_, factory): (&dyn Transport, &dyn Factory)| marks(factory, self.encap);
         let drops = scenario.mark.drop_others == Some(true);
         let in_vain = !drops && !all(scenario).any(asked);
         let marks = mark.given().filter(set).filter(|_| in_vain);

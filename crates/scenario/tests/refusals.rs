@@ -402,7 +402,8 @@ fn what_a_switch_does_not_do_for_a_transport_is_said() {
     let few = "switch.priorities = 1, and homa asks for 8";
     assert!(warned(&["transport.kind=homa", "switch.priorities=1"]).contains(few));
     assert!(!warned(&["transport.kind=dctcp", "switch.priorities=1"]).contains("priorities"));
-    let unread = "switch.balance is not read";
+    // An END and what a stranger is told name no way: it is not unread.
+    let unread = "switch.balance chooses the way of few packets";
     assert!(warned(&["transport.kind=ndp", "switch.balance=packet"]).contains(unread));
     for sets in [
         &[

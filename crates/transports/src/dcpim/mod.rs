@@ -22,7 +22,7 @@ pub use params::Params;
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
 use units::Rate;
 
 /// dcPIM in the registry.
@@ -61,6 +61,9 @@ impl Factory for Params {
     }
     fn window_max(&self) -> Option<u32> {
         Some(params::WINDOW_MAX)
+    }
+    fn unread(&self) -> Vec<Unread> {
+        self.without_effect()
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

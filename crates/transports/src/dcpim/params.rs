@@ -2,7 +2,7 @@
 
 use parts::forms::{Count, Flag, Number, Or, Time};
 use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter};
+use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::Span;
 
@@ -96,7 +96,25 @@ impl Params {
                 self.priorities
             )
         });
-        few.into_iter().collect()
+        let rounds = self.rounds;
+        let more = (self.smallest > rounds).then(|| {
+            format!(
+                "dcpim has {rounds} rounds, and smallest = {} of them choose the message with the least to come; set smallest = \
+                 {rounds}, or more rounds",
+                self.smallest
+            )
+        });
+        few.into_iter().chain(more).collect()
+    }
+
+    /// Keys that others leave without effect.
+    pub(super) fn without_effect(&self) -> Vec<Unread> {
+        // One priority is left for all data, or for everything.
+        let alike = self.priorities <= 2;
+        parts::unread([
+            (self.short == Some(0), ("short = 0", &["hold"])),
+            (alike, ("priorities of 2 or 1", &["base"])),
+        ])
     }
 
     /// Every key with its final value.

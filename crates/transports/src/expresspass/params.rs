@@ -285,13 +285,25 @@ impl Params {
                 ("controller = \"published\"", &["target_scale"]),
             ),
             (naive, ("controller = \"naive\"", OF_LAWS)),
+            // A flow starts at all of the rate then.
+            (
+                naive && self.alpha < 1.0,
+                ("controller = \"naive\"", &["alpha"]),
+            ),
             (
                 !self.early_stop,
                 ("early_stop = false", &["early_stop_counts"]),
             ),
             (!self.nic_shaper, ("nic_shaper = false", &["nic_jitter"])),
             (
-                self.unheard_credits == 0,
+                !naive && self.silent_credits == 0,
+                (
+                    "silent_credits = 0",
+                    &["unheard_credits", "unheard_doublings"],
+                ),
+            ),
+            (
+                !naive && self.silent_credits > 0 && self.unheard_credits == 0,
                 ("unheard_credits = 0", &["unheard_doublings"]),
             ),
         ])
@@ -360,7 +372,18 @@ pub(super) fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<
 }
 
 /// What the two laws of the credit rate have.
-const OF_LAWS: &[&str] = &["target_loss", "target_scale", "w_init", "w_min", "w_max"];
+const OF_LAWS: &[&str] = &[
+    "target_loss",
+    "target_scale",
+    "w_init",
+    "w_min",
+    "w_max",
+    "start_rule",
+    "keep_tally",
+    "silent_credits",
+    "unheard_credits",
+    "unheard_doublings",
+];
 
 const CONTROLLERS: [(&str, Controller); 3] = [
     ("artefact", Controller::Artefact),

@@ -198,11 +198,13 @@ impl Params {
     pub(super) fn without_effect(&self) -> Vec<Unread> {
         let dropped = self.ports == Ports::DropTail;
         let random = self.ways == Spray::Random;
-        let scored: &[&str] = &["scoreboard"];
         parts::unread([
             (dropped, ("ports = \"drop-tail\"", OF_TRIMMED)),
-            (random, ("ways = \"random\"", scored)),
-            (self.ways == Spray::Flow, ("ways = \"flow\"", scored)),
+            (random, ("ways = \"random\"", &["scoreboard"])),
+            (
+                self.ways == Spray::Flow,
+                ("ways = \"flow\"", &["scoreboard", "first_ways"]),
+            ),
         ])
     }
 

@@ -18,7 +18,7 @@ pub use params::{Choice, Free, Params};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
 use units::Rate;
 
 /// pHost in the registry.
@@ -54,6 +54,9 @@ impl Factory for Params {
     }
     fn window_max(&self) -> Option<u32> {
         Some(params::WINDOW_MAX)
+    }
+    fn unread(&self) -> Vec<Unread> {
+        self.without_effect()
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

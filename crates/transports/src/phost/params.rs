@@ -2,7 +2,7 @@
 
 use parts::forms::{Count, Flag, Number, Or, Time, Words};
 use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter};
+use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::Span;
 
@@ -101,6 +101,11 @@ impl Params {
             return Err(error("linger", message));
         }
         Ok(params)
+    }
+
+    /// Keys that others leave without effect.
+    pub(super) fn without_effect(&self) -> Vec<Unread> {
+        parts::unread([(self.free == Some(0), ("free = 0", &["free_for", "hold"]))])
     }
 
     /// Every key with its final value.

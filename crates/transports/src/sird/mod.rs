@@ -22,7 +22,7 @@ pub use params::{Choice, Growth, Levels, Marks, Params};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
 use units::Rate;
 
 /// SIRD in the registry.
@@ -58,6 +58,9 @@ impl Factory for Params {
     }
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
         Ok(Self::settle(self, facts).map(|params| Box::new(params) as Box<dyn Factory>))
+    }
+    fn unread(&self) -> Vec<Unread> {
+        self.without_effect()
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

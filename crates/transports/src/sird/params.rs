@@ -4,7 +4,7 @@ use model::intent::{MarkAt, MarkSpec};
 use model::{Encap, Facts, HostId};
 use parts::forms::{Number, Or, Size, SizeOf, Time, Words};
 use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter};
+use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::{Bytes, Rate, Span};
 
@@ -187,6 +187,13 @@ impl Params {
             at: MarkAt::Enqueue,
             drop_others: false,
         })
+    }
+
+    /// Keys that others leave without effect.
+    pub(super) fn without_effect(&self) -> Vec<Unread> {
+        // Nothing has the upper priority but credit, with or without what leaves unasked.
+        let alike = self.unasked == 0.0 && self.levels != Levels::One;
+        parts::unread([(alike, ("unasked = 0", &["levels"]))])
     }
 
     /// Every key with its final value.
