@@ -669,6 +669,21 @@ fn slowest(run: &RunRecord, counted: &[&FlowRow]) -> Vec<Slow> {
         .collect()
 }
 
+/// What transports call data that they drop at its receiver although it is missing there.
+const NOT_KEPT: &str = "not_kept";
+
+/// That a transport has dropped some.
+fn not_kept(own: &OwnCounter) -> Option<String> {
+    (own.name == NOT_KEPT && own.value > 0).then(|| {
+        format!(
+            "receivers of {} dropped {} of data that they lacked, because messages had too many gaps or a part of it was there \
+             ({NOT_KEPT}): it leaves again; let less be lost or overtaken, or send shorter messages",
+            own.transport,
+            human::plural(own.value, "packet", "packets"),
+        )
+    })
+}
+
 /// Adds what can be seen in the numbers alone.
 fn warn(summary: &mut Summary, run: &RunRecord) {
     let messages = summary.messages;
@@ -738,4 +753,6 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
         say(growth.to_string());
         summary.backlog_grew = true;
     }
+    let dropped: Vec<String> = summary.counters.iter().filter_map(not_kept).collect();
+    summary.warnings.extend(dropped);
 }

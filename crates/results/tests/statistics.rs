@@ -337,6 +337,38 @@ fn a_group_of_links_has_the_mean_and_the_most_of_its_lines() {
 }
 
 #[test]
+fn data_that_a_receiver_had_to_drop_is_a_warning() {
+    static NOT_KEPT: model::Counter = model::Counter {
+        name: "not_kept",
+        unit: "packets",
+        meaning: "Data that was missing and was dropped.",
+        hashed: false,
+    };
+    let dropped = |packets: u64| {
+        let mut run = run(vec![flow(0, 1, Some(0), Some(100))], 9_000);
+        run.counts = [0, 1]
+            .map(|host| model::HostCounts {
+                host,
+                transport: 0,
+                totals: model::Totals::default(),
+                own: vec![(&NOT_KEPT, packets)],
+            })
+            .to_vec();
+        let warnings = Summary::of(&run).warnings.into_iter();
+        warnings
+            .filter(|said| said.contains("(not_kept)"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(dropped(0), [""; 0]);
+    let said = dropped(600).concat();
+    assert!(
+        said.contains("receivers of expresspass dropped 1,200 packets of data"),
+        "{said}"
+    );
+    assert!(said.ends_with("send shorter messages"), "{said}");
+}
+
+#[test]
 fn what_the_numbers_say_of_themselves_is_a_warning() {
     let says = |run: &RunRecord, what: &str| {
         let warnings = Summary::of(run).warnings;

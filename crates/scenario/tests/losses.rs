@@ -504,3 +504,35 @@ fn a_message_that_is_received_twice_keeps_its_first_end_and_says_why() {
     );
     assert!(record.flows[4].end.unwrap() < Time(20_000_000_000_000));
 }
+
+/// Holes of a long way: more of them are open at once than a message may have.
+#[test]
+fn data_that_a_receiver_drops_for_its_gaps_is_counted_and_said() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_delay = \"1ms\"\n[workload]\nkind = \"incast\"\nsenders = 1\n\
+                receiver = 0\nsize = \"60MB\"\n[output]\nevery = \"0s\"\n[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\n";
+    for kind in ["sird", "phost"] {
+        let dropped = |chance| {
+            let sets = [
+                format!("transport.kind={kind}"),
+                format!("faults.0.chance={chance}"),
+            ];
+            let record = run(text, &sets.each_ref().map(String::as_str));
+            let summary = Summary::of(&record);
+            let mut counters = summary.counters.into_iter();
+            let own = counters
+                .find(|own| own.name == "not_kept")
+                .expect("one of them");
+            let said = summary
+                .warnings
+                .iter()
+                .any(|said| said.contains("(not_kept)"));
+            assert_eq!(
+                (own.value > 0, record.status),
+                (said, Status::Complete),
+                "{kind}"
+            );
+            own.value
+        };
+        assert!(dropped("0.4") > 100 && dropped("0.001") == 0, "{kind}");
+    }
+}

@@ -40,6 +40,8 @@ model::counters! {
         slots_unused: times,
         /// Frames among them for which no way of their own was left.
         ways_shared: packets,
+        /// Data that was missing and was dropped: its message has too many gaps, or a part of it was here.
+        not_kept: packets,
         /// Packets without data lost before they left, because too many waited at their host.
         line_lost: packets,
     }
@@ -183,7 +185,8 @@ impl Host {
             return;
         };
         match self.conns[slot].rx.on_data(cx, id, &data) {
-            Came::New | Came::Missing => {}
+            Came::New => {}
+            Came::Missing => self.counts.not_kept += 1,
             Came::Old => self.totals.duplicates += 1,
             Came::Past => {
                 self.totals.duplicates += 1;

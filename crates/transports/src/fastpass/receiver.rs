@@ -45,6 +45,7 @@ impl Receiver {
         self.unsaid += 1;
         match verdict {
             arriving::Verdict::Old => Came::Old,
+            arriving::Verdict::Missing => Came::Missing,
             _ => Came::New,
         }
     }

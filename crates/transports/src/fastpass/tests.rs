@@ -768,3 +768,24 @@ fn single_links_are_counted_where_no_way_has_a_choice() {
     let many = shape(2);
     assert!(many.routes.is_empty() && many.up.is_some_and(|up| up.ways == 2));
 }
+
+/// Each frame leaves a gap before it.
+#[test]
+fn data_for_which_a_message_has_too_many_gaps_is_counted() {
+    let config = EndpointConfig::new(A, Rate::gbps(10), Encap::PAPER);
+    let mut alone = testkit::Alone::new(Host::new(&params(""), &config));
+    for n in 1..=4_100 {
+        let data = header::Data {
+            offset: n * 2_920,
+            length: 1_460,
+            alloc: 0,
+            known: false,
+            way: 0,
+            lifetime: model::Lifetime::OneMessage,
+            answer: false,
+            end: false,
+        };
+        alone.hear(&data.packet(A, ConnId(0), Encap::PAPER.wire(1_460)));
+    }
+    assert_eq!(alone.host.counts.not_kept, 4, "4,096 are kept");
+}

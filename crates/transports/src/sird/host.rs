@@ -48,6 +48,8 @@ model::counters! {
         holes: times,
         /// Unused credit of a message that was taken back.
         taken_back: times,
+        /// Data that was missing and was dropped: its message has too many gaps, or a part of it was here.
+        not_kept: packets,
         /// Credit and answers lost before they left, because too many waited at their host.
         line_lost: packets,
     }
@@ -250,7 +252,8 @@ impl Host {
         self.counts.host_cuts += u64::from(cut[0]);
         self.counts.network_cuts += u64::from(cut[1]);
         match verdict {
-            Came::New | Came::Missing | Came::Nonsense => {}
+            Came::New | Came::Nonsense => {}
+            Came::Missing => self.counts.not_kept += 1,
             Came::Old => self.totals.duplicates += 1,
             Came::Past => {
                 self.totals.duplicates += 1;

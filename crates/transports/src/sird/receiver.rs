@@ -86,8 +86,10 @@ impl Receiver {
         if self.arriving.next() > next {
             (self.moved_at, self.tries) = (cx.now, 0);
         }
-        if verdict != arriving::Verdict::New {
-            return Came::Old;
+        match verdict {
+            arriving::Verdict::New => {}
+            arriving::Verdict::Missing => return Came::Missing,
+            _ => return Came::Old,
         }
         let cursor = self.cursor.unwrap_or_default();
         if self.arriving.next() >= cursor {
