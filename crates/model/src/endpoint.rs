@@ -310,7 +310,7 @@ crate::counters! {
         credits_sent: packets,
         /// Credits that arrived at a sender.
         credits_received: packets,
-        /// Credits that arrived where nothing was left to send.
+        /// Credits that arrived and released nothing: nothing was left to send, or they ran out first.
         credits_wasted: packets,
         /// Credits that were dropped at this host's own link.
         credits_dropped: packets,

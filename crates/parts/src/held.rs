@@ -32,6 +32,12 @@ impl HeldTokens {
         self.held.is_empty()
     }
 
+    /// How many there are, with those that have run out.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.held.len() as u64
+    }
+
     /// The oldest.
     #[inline]
     pub fn first(&self) -> Option<&Held> {
@@ -134,7 +140,9 @@ mod tests {
         let mut tokens = tokens(&[(0, 10), (1000, 20)]);
         assert!(tokens.renew(token(0, 50)) && !tokens.renew(token(2000, 50)));
         assert_eq!(tokens.first(), Some(&token(0, 50)));
+        assert_eq!(tokens.len(), 2);
         tokens.cut(1000);
+        assert_eq!(tokens.len(), 1);
         assert_eq!((tokens.pop(), tokens.pop()), (Some(token(0, 50)), None));
     }
 

@@ -261,7 +261,7 @@ pub struct Credits {
     pub sent: u64,
     /// Arrived at senders.
     pub received: u64,
-    /// Arrived where nothing was left to send.
+    /// Arrived and released nothing: nothing was left to send, or they ran out first.
     pub wasted: u64,
     /// Dropped at the link of the host that gave them out.
     pub dropped_at_host: u64,

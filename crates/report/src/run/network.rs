@@ -430,7 +430,7 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
     let rest = credits.sent.saturating_sub(credits.received + lost);
     let parts = [
         ("brought data", credits.used()),
-        ("wasted: nothing left to send", credits.wasted),
+        ("wasted: released no data", credits.wasted),
         ("dropped on the way", credits.dropped_on_way),
         (
             "dropped at the receiver's own link",
@@ -473,7 +473,7 @@ pub(super) fn credits(summary: &Summary) -> Option<Section> {
         id: "credits".into(),
         title: format!("What became of the {}s", summary.credit).into(),
         says: format!(
-            "Waste is {}: so many of the {}s that arrived found nothing left to send. {} of \
+            "Waste is {}: so many of the {}s that arrived released nothing. {} of \
              all that were given out brought data.",
             credits.waste.map_or("-".into(), human::percent),
             summary.credit,

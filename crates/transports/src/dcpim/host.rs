@@ -136,6 +136,7 @@ impl Host {
     /// Forgets a connection, at once or when no copy of it can come any more.
     fn remove(&mut self, cx: &mut Cx<'_>, slot: u32, may_linger: bool) {
         let conn = self.conns.remove(cx, slot, may_linger);
+        self.totals.credits_wasted += conn.tx.held();
         self.leave(cx.now, conn.peer, conn.rx.rank);
         if self.conns.is_empty() {
             // What is left belongs to the dead.
@@ -401,6 +402,7 @@ impl Host {
     fn on_done(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &mut self.conns[slot];
         let (conn_id, ordinal) = (conn.id, conn.tx.message.ordinal());
+        self.totals.credits_wasted += conn.tx.held();
         conn.tx.finish(cx.now, &self.settings);
         cx.events.push(Event::Sent {
             conn: conn_id,
@@ -494,6 +496,7 @@ impl Host {
             line,
             conns,
             counts,
+            totals,
             ..
         } = self;
         line.choose(|(by, age, slot)| {
@@ -501,7 +504,9 @@ impl Host {
             let Some(conn) = conn.filter(|conn| conn.tx.queued) else {
                 return Stands::No;
             };
-            counts.tokens_expired += conn.tx.drop_old(now);
+            let expired = conn.tx.drop_old(now);
+            counts.tokens_expired += expired;
+            totals.credits_wasted += expired;
             conn.tx.queued = conn.tx.is_ready();
             match conn.tx.by() {
                 _ if !conn.tx.queued => Stands::No,
@@ -534,7 +539,9 @@ impl Host {
         let Some((.., slot)) = self.line.iter().filter_map(place).min() else {
             return Transmit::Nothing;
         };
-        self.counts.tokens_expired += self.conns[slot].tx.drop_old(now);
+        let expired = self.conns[slot].tx.drop_old(now);
+        self.counts.tokens_expired += expired;
+        self.totals.credits_wasted += expired;
         self.transmit(cx, slot, out);
         self.stand_anew(slot);
         Transmit::More
@@ -559,7 +566,10 @@ impl Endpoint for Host {
 
     fn cancel(&mut self, _: &mut Cx<'_>, conn: ConnId) {
         if let Some(slot) = self.conns.find(conn) {
-            self.conns[slot].tx.cancel();
+            let tx = &mut self.conns[slot].tx;
+            let held = tx.held();
+            tx.cancel();
+            self.totals.credits_wasted += held - tx.held();
             // It has less to go now, and another place on the line.
             self.stand_anew(slot);
         }

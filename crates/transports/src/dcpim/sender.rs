@@ -93,6 +93,12 @@ impl Sender {
         self.is_free() || self.tokens.any_at(now)
     }
 
+    /// Tokens that wait for the line, and those that have run out meanwhile.
+    #[inline]
+    pub(super) fn held(&self) -> u64 {
+        self.tokens.len()
+    }
+
     /// Drops tokens that have run out: how many.
     #[inline]
     pub(super) fn drop_old(&mut self, now: Time) -> u64 {
@@ -162,7 +168,7 @@ impl Sender {
         self.message.is_active()
     }
 
-    /// A token; whether there is something to send for it.
+    /// A token; whether one more packet may leave for it.
     #[inline]
     pub(super) fn on_token(&mut self, now: Time, token: Token, settings: &Settings) -> bool {
         if !self
@@ -182,7 +188,7 @@ impl Sender {
         let last = self.tokens.last();
         let again = last.is_some_and(|last| token.offset <= last.offset);
         // Its receiver asks again: what has a token already leaves once, for the newer one.
-        again && self.tokens.renew(held) || self.tokens.push(held)
+        !(again && self.tokens.renew(held)) && self.tokens.push(held)
     }
 
     /// The receiver tells how many messages it has: whether this one is among them.

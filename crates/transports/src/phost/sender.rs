@@ -85,6 +85,12 @@ impl Sender {
         self.is_free() || self.tokens.any_at(now)
     }
 
+    /// Tokens that wait for the line, and those that have run out meanwhile.
+    #[inline]
+    pub(super) fn held(&self) -> u64 {
+        self.tokens.len()
+    }
+
     /// Drops tokens that have run out: how many.
     #[inline]
     pub(super) fn drop_old(&mut self, now: Time) -> u64 {

@@ -1,0 +1,46 @@
+//! Tokens are counted: those that arrive release a frame, or are wasted.
+
+use model::Totals;
+use scenario::{Alone, Scenario, load_text};
+
+/// 5 MB both ways between two hosts of 25 Gb/s, whose packets spread over four ways.
+fn both_ways(kind: &str, uplink: &str) -> Totals {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 1\n\
+                host_rate = \"25Gbps\"\n[workload]\nkind = \"permutation\"\nsize = \"5MB\"\n\
+                [switch]\nbalance = \"packet\"\n[transport.phost]\nfree = 8\n";
+    let sets = [
+        format!("transport.kind={kind}"),
+        format!("topology.uplink_rate={uplink}"),
+    ];
+    let run = load_text("t.toml", text, &sets).and_then(Scenario::assemble);
+    let record = run.and_then(|run| run.run(1, "", &mut Alone));
+    record.unwrap_or_else(|e| panic!("{e}")).totals
+}
+
+/// They come in bunches over several ways, and the last of a bunch runs out before the line is its own.
+#[test]
+fn a_token_that_ran_out_is_wasted() {
+    // A quarter of the tokens at 7 Gb/s, an eighth at 25, one in 25 at 100.
+    for (uplink, least, most) in [
+        ("7Gbps", 1_800, 2_300),
+        ("25Gbps", 800, 1_100),
+        ("100Gbps", 200, 400),
+    ] {
+        let totals = both_ways("phost", uplink);
+        let wasted = totals.credits_wasted;
+        assert!((least..most).contains(&wasted), "{uplink}: {wasted}");
+        let used = totals.credits_received - wasted;
+        assert_eq!(
+            used + 2 * 8,
+            totals.data_sent,
+            "eight frames of each leave unasked"
+        );
+    }
+}
+
+#[test]
+fn a_token_releases_a_frame_or_is_wasted() {
+    let totals = both_ways("dcpim", "7Gbps");
+    let used = totals.credits_received - totals.credits_wasted;
+    assert_eq!(used, totals.data_sent);
+}
