@@ -29,8 +29,10 @@ parts::params! {
         prompt: bool = true, Flag, "[dcpim artefact]";
         /// full frames of the longest message that leaves unasked, or "auto": as many as an idle round trip carries
         short: Option<u32> = None, Or("auto", "a number", Count(0, WINDOW_MAX)), "[dcpim artefact]: the same";
-        /// tokens of a message that may be unused where all channels are its sender's, or "auto", likewise
-        window: Option<u32> = None, Or("auto", "a number", Count(1, WINDOW_MAX)), "[dcpim artefact]: the same";
+        /// tokens of a message that may be unused where all channels are its sender's, or "auto": likewise, or as many as a
+        /// round trip has where data goes both ways, if that is more
+        window: Option<u32> = None, Or("auto", "a number", Count(1, WINDOW_MAX)),
+            "[dcpim artefact]: an idle round trip; the rest: ours";
         /// windows on the line without a token or data after which unused tokens are forgiven
         relax: f64 = 1.1, Number(1.0, 1_000.0), "[dcpim artefact]: 1.1";
         /// windows on the line without data after the last token, until what is missing may have tokens again

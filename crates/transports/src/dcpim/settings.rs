@@ -69,9 +69,8 @@ impl Settings {
         let payload_max = encap.payload_max.min(PAYLOAD_MAX);
         let frame = u64::from(encap.wire_max());
         let idle = config.rate.bytes_in(config.base_rtt).get().div_ceil(frame);
-        let auto = u32::try_from(idle.max(1)).unwrap_or(u32::MAX);
-        let window = params.window.unwrap_or(auto).min(WINDOW_MAX);
-        let short = u64::from(params.short.unwrap_or(auto).min(WINDOW_MAX));
+        let frames = |n: u64| u32::try_from(n.max(1)).unwrap_or(u32::MAX);
+        let short = u64::from(params.short.unwrap_or(frames(idle)).min(WINDOW_MAX));
         let line = LineTime::new(config.rate);
         let share = u64::from(config.line_share.max(1));
         let gap =
@@ -83,6 +82,8 @@ impl Settings {
         let part = |bytes: u64| frame_more * bytes / more(encap.wire_max()).max(1);
         let one_way = Span(config.control_rtt.0 / 2 + part(more(encap.wire(0))));
         let behind_frames = Span(one_way.0 + frame_more + part(encap.frame_min.into()));
+        let window = idle.max(busy(config, frame_more));
+        let window = params.window.unwrap_or(frames(window)).min(WINDOW_MAX);
         // DEVIATES(dcpim artefact): a round is `beta` alone there. At its 100 Gb/s that has room for these frames.
         let round = times(config.control_rtt, params.beta).max(behind_frames.times(2));
         let round = round.max(ROUND_MIN);
@@ -171,6 +172,17 @@ impl Settings {
     pub(super) fn small(&self) -> u16 {
         self.encap.wire(0)
     }
+}
+
+/// Frames of a round trip where data goes both ways. A token waits half a frame at every port and its data for the frame
+/// before it; tokens for the other direction take their part of the line.
+fn busy(config: &EndpointConfig, frame_more: u64) -> u64 {
+    // DEVIATES(dcpim artefact): a window is an idle round trip there. In its network that is as many.
+    let encap = config.encap;
+    let frame = u64::from(encap.wire_max());
+    let waits = frame_more / 2 + LineTime::new(config.rate).of(frame).0;
+    let bytes = config.rate.bytes_in(Span(config.base_rtt.0 + waits));
+    bytes.get().div_ceil(frame + u64::from(encap.wire(0)))
 }
 
 /// A time so many times, rounded up.
