@@ -59,3 +59,30 @@ fn a_window_of_long_frames_fills_a_line_that_has_data_both_ways() {
     // Both lines carry 49.6 Gb/s of payload.
     assert!(goodput > 48_000_000_000, "{goodput}");
 }
+
+/// Half of the tokens of a faster receiver ran out, and a slower one left most of its sender's line idle.
+#[test]
+fn a_channel_is_as_much_of_both_lines() {
+    let text = "[topology]\nkind = \"dumbbell\"\npairs = 4\nhost_rate = \"25Gbps\"\nfirst_rate = \"100Gbps\"\n\
+                bottleneck_rate = \"100Gbps\"\n[transport]\nkind = \"dcpim\"\n";
+    let long = |pair: String| {
+        format!("[[workload]]\nkind = \"long-flows\"\npairs = [\"{pair}\"]\nstop = \"2ms\"\n")
+    };
+    let run = |ways: [String; 4]| {
+        let text = text.to_owned() + &ways.map(long).concat() + "[run]\nuntil = \"2ms\"\n";
+        let run = load_text("t.toml", &text, &[]).and_then(Scenario::assemble);
+        let record = run.and_then(|run| run.run(1, "", &mut Alone));
+        record.unwrap_or_else(|e| panic!("{e}"))
+    };
+    for record in [
+        run([4, 5, 6, 7].map(|slow| format!("{slow} -> 0"))),
+        run([4, 5, 6, 7].map(|slow| format!("0 -> {slow}"))),
+    ] {
+        // A line of 25 Gb/s carries 5.9 MB of payload in 2 ms.
+        for flow in &record.flows {
+            assert!(flow.received > 5_300_000, "{}", flow.received);
+        }
+        let totals = record.totals;
+        assert!(20 * totals.credits_wasted < totals.credits_received);
+    }
+}

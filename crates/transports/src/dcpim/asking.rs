@@ -4,6 +4,7 @@
 //! channels and hears offers; then the links of two epochs, of which each gives a token per gap while it is used.
 
 use super::clock::{Clock, Stage};
+use super::lines::Lines;
 use super::rounds::{Heard, Word};
 use super::settings::Settings;
 use model::{HostId, Rng};
@@ -34,6 +35,9 @@ pub(super) struct Link {
     /// All of them, and those that are used before their epoch.
     channels: u32,
     prompt: u32,
+    /// The same in channels of the sender, and the lines of both.
+    theirs: (u32, u32),
+    lines: Lines,
     /// Frames of its shortest message.
     left: u32,
     rank: u8,
@@ -47,8 +51,8 @@ pub(super) struct Link {
 #[derive(Debug, Default)]
 struct Pair {
     wanting: BTreeSet<Rank>,
-    /// The round in which it was asked last, and for how many channels.
-    asked: Option<(u64, u32)>,
+    /// The round in which it was asked last, for how many channels, and with what lines.
+    asked: Option<(u64, u32, Lines)>,
 }
 
 /// The links of one epoch.
@@ -81,6 +85,9 @@ pub(super) struct Due {
     /// The place of its first message.
     pub(super) slot: u32,
     pub(super) channels: u32,
+    /// Channels of its sender, and the lines of both.
+    pub(super) theirs: u32,
+    pub(super) lines: Lines,
     pub(super) rank: u8,
 }
 
@@ -106,7 +113,7 @@ pub(super) struct Asking {
     wait: u32,
     answered: bool,
     /// Candidates of a round, kept for their room.
-    chosen: Vec<(u32, HostId)>,
+    chosen: Vec<(u32, HostId, Lines)>,
 }
 
 /// Messages that want tokens.
@@ -228,16 +235,19 @@ impl Asking {
         self.round_at = Some(self.round_at.map_or(at, |known| known.min(at)));
     }
 
-    /// An offer of a round that is not over: whether it was asked for.
+    /// An offer of a round that is not over, in channels of the sender: whether it was asked for.
     pub(super) fn offered(
         &mut self,
         now: Time,
-        word: Word,
+        mut word: Word,
         clock: &Clock,
         settings: &Settings,
     ) -> bool {
         let asked = self.pairs.get(&word.peer).and_then(|pair| pair.asked);
-        let fits = asked.is_some_and(|(round, most)| round == word.round && word.channels <= most);
+        let fits = asked.is_some_and(|(round, most, lines)| {
+            own(&mut word, lines, settings);
+            round == word.round && word.channels <= most
+        });
         if fits {
             self.offers.keep(word);
             self.set_round(now, clock, settings);
@@ -268,6 +278,10 @@ impl Asking {
             {
                 word.channels = word.channels.min(free);
                 word.prompt = word.prompt.min(word.channels).min(prompt);
+                let theirs = |own| word.lines.to_theirs(own, settings.channels);
+                let (channels, offered) = word.theirs;
+                let channels = channels.min(theirs(word.channels));
+                word.theirs = (channels, offered.min(theirs(word.prompt)).min(channels));
                 free -= word.channels;
                 prompt -= word.prompt;
                 self.answered = true;
@@ -287,6 +301,8 @@ impl Asking {
                 peer: word.peer,
                 channels: 0,
                 prompt: 0,
+                theirs: (0, 0),
+                lines: word.lines,
                 left: word.left,
                 rank: PROMPT_RANK,
                 at: now,
@@ -296,6 +312,8 @@ impl Asking {
         });
         links[at].channels += word.channels;
         links[at].prompt += word.prompt;
+        links[at].theirs.0 += word.theirs.0;
+        links[at].theirs.1 += word.theirs.1;
         if word.prompt > 0 {
             links[at].at = links[at].at.max(now);
             self.token_at = Some(now);
@@ -314,9 +332,12 @@ impl Asking {
         let links = [&mut self.now, &mut self.next];
         for links in links.into_iter().filter(|links| links.epoch == epoch) {
             for link in links.all.iter_mut().filter(|link| link.peer == peer) {
-                let less = channels.min(link.channels);
+                let less = channels.min(link.theirs.0);
                 channels -= less;
-                link.channels -= less;
+                link.theirs.0 -= less;
+                let left = link.lines.to_own(link.theirs.0, settings.channels);
+                link.channels = link.channels.min(left);
+                link.theirs.1 = link.theirs.1.min(link.theirs.0);
                 link.prompt = link.prompt.min(link.channels);
             }
             links.all.retain(|link| link.channels > 0);
@@ -406,14 +427,15 @@ impl Asking {
         every == 1 || (turn && round.is_multiple_of(epoch))
     }
 
-    /// Asks senders in `round`, if it is one of a matching: `lacks` says how many frames a message lacks, or nothing
-    /// where its sender is not to be asked; `say` takes the place of each that asks, with channels, prompt ones and frames. [dcpim artefact: `send_all_req`]
+    /// Asks senders in `round`, if it is one of a matching: `lacks` says how many frames a message lacks and what lines it
+    /// has, or nothing where its sender is not to be asked; `say` takes the place of each that asks, with channels of the
+    /// sender, prompt ones and frames. [dcpim artefact: `send_all_req`]
     pub(super) fn ask(
         &mut self,
         rng: &mut Rng,
         round: u64,
         settings: &Settings,
-        lacks: impl Fn(u32) -> Option<u32>,
+        lacks: impl Fn(u32) -> Option<(u32, Lines)>,
         mut say: impl FnMut(u32, [u32; 3]),
     ) {
         let place = round % u64::from(settings.epoch);
@@ -423,11 +445,10 @@ impl Asking {
         }
         let first = |pair: &Pair| pair.wanting.first().map(|&(.., slot)| slot);
         let mut chosen = std::mem::take(&mut self.chosen);
-        chosen.extend(
-            self.pairs
-                .iter()
-                .filter_map(|(&peer, pair)| Some((lacks(first(pair)?)?, peer))),
-        );
+        chosen.extend(self.pairs.iter().filter_map(|(&peer, pair)| {
+            let (left, lines) = lacks(first(pair)?)?;
+            Some((left, peer, lines))
+        }));
         if chosen.len() > settings.requests {
             // DEVIATES(dcpim artefact): it asks all, also where that takes longer than the round.
             if place < settings.smallest.into() {
@@ -443,22 +464,27 @@ impl Asking {
         }
         let used = self.now.channels() + self.next.prompt();
         let prompt = settings.channels.saturating_sub(used);
-        for (left, peer) in chosen.drain(..) {
-            let have = self.now.channels_of(peer) + self.next.channels_of(peer);
+        for (left, peer, lines) in chosen.drain(..) {
+            let next = self.next.channels_of(peer);
+            let have = self.now.channels_of(peer) + next;
+            let all = settings.channels;
+            let line = lines.to_own(all, all).saturating_sub(next);
             let lack = u64::from(left).div_ceil(settings.channel_frames);
             let more = lack.saturating_sub(have.into());
-            let channels = u32::try_from(more).unwrap_or(u32::MAX).min(free);
+            let channels = u32::try_from(more).unwrap_or(u32::MAX);
+            let channels = channels.min(free).min(line);
             let Some(pair) = self.pairs.get_mut(&peer).filter(|_| channels > 0) else {
                 continue;
             };
-            pair.asked = Some((round, channels));
+            let theirs = lines.to_theirs(channels, all);
+            pair.asked = Some((round, lines.to_own(theirs, all), lines));
             if let Some(&(.., slot)) = pair.wanting.first() {
                 let prompt = if settings.prompt {
-                    prompt.min(channels)
+                    lines.to_theirs(prompt.min(channels), all)
                 } else {
                     0
                 };
-                say(slot, [channels, prompt, left]);
+                say(slot, [theirs, prompt, left]);
             }
         }
         self.chosen = chosen;
@@ -517,12 +543,18 @@ impl Asking {
     /// A link whose token is due. [`Asking::given`] or [`Asking::rest`] follows.
     pub(super) fn due(&mut self, now: Time, settings: &Settings) -> Option<Due> {
         while self.token_at.is_some_and(|at| at <= now) {
-            let active = self.now.all.iter().map(|link| (link, link.channels));
-            let prompt = self.next.all.iter().map(|link| (link, link.prompt));
+            let active = self.now.all.iter().map(|link| {
+                let (theirs, _) = link.theirs;
+                (link, link.channels, theirs)
+            });
+            let prompt = self.next.all.iter().map(|link| {
+                let (_, theirs) = link.theirs;
+                (link, link.prompt, theirs)
+            });
             let all = active.chain(prompt).enumerate();
-            let used = all.filter(|(_, (_, channels))| *channels > 0);
-            let first = used.min_by_key(|(_, (link, _))| link.at.max(link.asleep));
-            let Some((at, (&link, channels))) = first else {
+            let used = all.filter(|(_, (_, channels, _))| *channels > 0);
+            let first = used.min_by_key(|(_, (link, ..))| link.at.max(link.asleep));
+            let Some((at, (&link, channels, theirs))) = first else {
                 self.token_at = None;
                 break;
             };
@@ -549,6 +581,8 @@ impl Asking {
                 at,
                 slot,
                 channels,
+                theirs: theirs.max(1),
+                lines: link.lines,
                 rank: link.rank,
             });
         }
@@ -590,6 +624,8 @@ impl Asking {
             assert!(links.prompt() <= channels);
             assert!(links.all.iter().all(|link| link.channels > 0));
         }
+        let links = || self.now.all.iter().chain(&self.next.all);
+        assert!(links().all(|link| link.theirs.0 > 0), "{:?}", self.now.all);
         assert!(self.pairs.values().all(|pair| !pair.wanting.is_empty()));
         let works = !self.pairs.is_empty() || !self.now.all.is_empty() || !self.next.all.is_empty();
         assert!(
@@ -605,6 +641,20 @@ impl Asking {
     }
 }
 
+/// An offer in channels of its sender becomes one in channels here.
+fn own(word: &mut Word, lines: Lines, settings: &Settings) {
+    word.lines = lines;
+    if lines.are_equal() {
+        return;
+    }
+    // One of a faster line is worth several here, perhaps more than the message lacks.
+    let lack = u64::from(word.left).div_ceil(settings.channel_frames);
+    let lack = u32::try_from(lack.max(1)).unwrap_or(u32::MAX);
+    word.channels = lines.to_own(word.channels, settings.channels).min(lack);
+    word.prompt = lines.to_own(word.prompt, settings.channels);
+    word.prompt = word.prompt.min(word.channels);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -615,6 +665,8 @@ mod tests {
         peer: HostId(1),
         channels: 1,
         prompt: 0,
+        theirs: (1, 0),
+        lines: Lines::new(1, 1),
         left: 1,
         rank: FIRST_RANK,
         at: Time::ZERO,

@@ -17,12 +17,14 @@ model::header! {
         known: bool = 64..65 "the receiver has said something of it before";
         frame: u16 = 65..79 "payload of its frames, in bytes; the last may have less";
         unasked: bool = 79..80 "all of it leaves unasked";
+        line: u16 = 80..96 "rate of the sender's line, in units of 100 Mb/s";
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         cut: bool = 99..100 "it ends earlier than it was to";
     }
     must "answer" |rts| !rts.answer || rts.lifetime != Lifetime::OneMessage;
     must "frame" |rts| rts.frame > 0;
+    must "line" |rts| rts.line > 0;
     says |rts, _| {
         let (known, cut) = (when(rts.known, ", known"), when(rts.cut, ", cut"));
         format!(" message {} to {}{known}{cut}", rts.ordinal, rts.at)

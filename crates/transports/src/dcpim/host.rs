@@ -364,7 +364,10 @@ impl Host {
                 self.asking.rest(due.at, at);
                 continue;
             }
-            let gap = self.settings.gap_of(conn.rx.message.frame(), due.channels);
+            let frame = conn.rx.message.frame();
+            let own = self.settings.gap_of(frame, due.channels);
+            let theirs = self.settings.gap_of(frame, due.theirs);
+            let gap = own.max(due.lines.time_of_theirs(theirs));
             let peer = conn.peer;
             self.asking.given(now, due.at, gap);
             self.token(now, due.slot, due.rank);
@@ -471,8 +474,8 @@ impl Host {
     fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
         let conn = &mut self.conns[slot];
         if conn.tx.message.owes() {
-            let frame = self.settings.payload_max;
-            let (rts, again) = conn.tx.take_rts(cx.now, frame, conn.lifetime, !conn.opener);
+            let line = (self.settings.payload_max, self.settings.line);
+            let (rts, again) = conn.tx.take_rts(cx.now, line, conn.lifetime, !conn.opener);
             *out = rts.packet(conn.peer, conn.id, self.settings.small());
             self.counts.announced_again += u64::from(again);
             return;

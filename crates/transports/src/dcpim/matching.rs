@@ -5,6 +5,7 @@ use super::clock::Stage;
 use super::granting::Taken;
 use super::header::{Accept, Grant, Grantsr, Req};
 use super::host::{Host, OVERLOOKED_RANK, URGENT};
+use super::lines::Lines;
 use super::rounds::Word;
 use model::{Cx, HostId, Packet};
 use parts::connections::Sending;
@@ -75,6 +76,8 @@ impl Host {
                 round,
                 channels: req.channels.into(),
                 prompt: req.prompt.into(),
+                theirs: (0, 0),
+                lines: Lines::new(self.settings.line, self.settings.line),
                 left: req.left,
             };
             self.granting.ask(&self.clock, word);
@@ -113,6 +116,8 @@ impl Host {
                 round,
                 channels: grant.channels.into(),
                 prompt: grant.prompt.into(),
+                theirs: (grant.channels.into(), grant.prompt.into()),
+                lines: Lines::new(self.settings.line, self.settings.line),
                 left: grant.left,
             };
             self.asking
@@ -203,8 +208,8 @@ impl Host {
             let accept = Accept {
                 epoch,
                 round: place,
-                channels: byte(word.channels),
-                prompt: byte(word.prompt),
+                channels: byte(word.theirs.0),
+                prompt: byte(word.theirs.1),
             };
             counts.matched += u64::from(word.channels);
             counts.say(control, accept.packet(word.peer, word.conn, small));
@@ -218,7 +223,7 @@ impl Host {
             let lacks = |slot: u32| {
                 let rx = &conns[slot].rx;
                 let speaks = seldom || rx.message.heard().after(patience) > cx.now;
-                speaks.then(|| rx.lacks())
+                speaks.then(|| (rx.lacks(), rx.lines(settings)))
             };
             asking.ask(cx.rng, round, settings, lacks, |slot, numbers| {
                 let (conn, (epoch, place)) = (&conns[slot], clock.told(round));

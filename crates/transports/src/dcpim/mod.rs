@@ -7,6 +7,7 @@ mod clock;
 mod granting;
 mod header;
 mod host;
+mod lines;
 mod matching;
 mod params;
 mod receiver;

@@ -2,6 +2,7 @@
 
 use super::asking::Rank;
 use super::header::{Data, LEFT_MAX, Rts};
+use super::lines::Lines;
 use super::settings::Settings;
 use model::{ConnId, Cx};
 use parts::arriving::Came;
@@ -15,6 +16,8 @@ pub(super) struct Receiver {
     pub(super) message: Tokened,
     /// Its place among those of its sender that want tokens.
     pub(super) rank: Option<Rank>,
+    /// The rate of its sender's line, as RTS tells it.
+    line: u16,
 }
 
 /// Whether a token may be given.
@@ -57,6 +60,7 @@ impl Receiver {
             unasked: if rts.unasked { u64::MAX } else { 0 },
             reach: settings.reach,
         };
+        self.line = rts.line;
         self.message.on_announcement(now, said)
     }
 
@@ -65,6 +69,12 @@ impl Receiver {
     pub(super) fn lacks(&self) -> u32 {
         let frame = u64::from(self.message.frame().max(1));
         self.message.to_come().div_ceil(frame).min(LEFT_MAX) as u32
+    }
+
+    /// Its line and that of its sender.
+    #[inline]
+    pub(super) fn lines(&self, settings: &Settings) -> Lines {
+        Lines::new(settings.line, self.line)
     }
 
     /// Whether it may have a token where so many channels are its sender's. Unused ones may be forgiven.

@@ -1,5 +1,6 @@
 //! What hosts hear of a round before its turn comes: requests at a sender, offers at a receiver.
 
+use super::lines::Lines;
 use model::{ConnId, HostId, Rng};
 
 /// Words of one round that are kept: one per host. [ours]
@@ -14,6 +15,9 @@ pub(super) struct Word {
     pub(super) round: u64,
     pub(super) channels: u32,
     pub(super) prompt: u32,
+    /// Of an offer, the same in channels of the sender, and the lines of both.
+    pub(super) theirs: (u32, u32),
+    pub(super) lines: Lines,
     /// Frames that the message lacks.
     pub(super) left: u32,
 }
@@ -95,6 +99,8 @@ mod tests {
             round,
             channels: 1,
             prompt: 0,
+            theirs: (1, 0),
+            lines: Lines::new(1, 1),
             left,
         }
     }

@@ -115,7 +115,7 @@ impl Sender {
     pub(super) fn take_rts(
         &mut self,
         now: Time,
-        frame: u16,
+        (frame, line): (u16, u16),
         lifetime: Lifetime,
         answer: bool,
     ) -> (Rts, bool) {
@@ -128,6 +128,7 @@ impl Sender {
             answer,
             known: message.is_answered(),
             frame,
+            line,
             unasked: message.unasked_first() > 0 && message.unasked_first() == message.length(),
             cut: message.is_cut(),
         };

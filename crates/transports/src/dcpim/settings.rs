@@ -1,6 +1,7 @@
 //! What one host makes of the parameters: all that a packet needs, computed once.
 
 use super::header::PAYLOAD_MAX;
+use super::lines;
 use super::params::{CHANNELS_MAX, Params, WINDOW_MAX};
 use model::intent::CreditSpec;
 use model::{Encap, EndpointConfig};
@@ -22,6 +23,8 @@ pub(super) struct Settings {
     pub(super) encap: Encap,
     /// Payload of a full frame.
     pub(super) payload_max: u16,
+    /// The rate of the host's line, as RTS tells it.
+    pub(super) line: u16,
     /// Rounds of a matching, rounds of an epoch, and how long each takes.
     pub(super) rounds: u32,
     pub(super) epoch: u32,
@@ -104,6 +107,7 @@ impl Settings {
             host: config.host.0,
             encap,
             payload_max,
+            line: lines::told(config.rate),
             rounds: params.rounds,
             epoch,
             round,
