@@ -191,8 +191,8 @@ pub trait Factory: Send + Sync {
     fn impatience(&self, config: &EndpointConfig) -> Option<Impatience> {
         None
     }
-    /// What may wait before a host, of a transport that lets ports drop the rest of its packets first, and must have room
-    /// there. `None` where nothing is protected, or where the transport bounds no queue.
+    /// What may wait before a host and must have room there, of a transport that counts on ports to lose none of it: as they
+    /// drop the rest of its packets first, or as it has a time for each. `None` where the transport bounds no queue.
     fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
         None
     }

@@ -1,6 +1,6 @@
 //! Whom the arbiter of Fastpass serves: nobody waits for a turn that others take again and again.
 
-use results::{RunRecord, Status};
+use results::{RunRecord, Status, Summary};
 use scenario::{Alone, Scenario, load_text};
 use std::fmt::Write as _;
 
@@ -164,4 +164,27 @@ fn slow_hosts_and_links_get_what_their_lines_allow() {
         let share = all / rates.len() as f64;
         assert!(lowest > 0.9 * share, "{first}, {host}, {trunk}: {rates:?}");
     }
+}
+
+/// A near host's frames meet those that left a far one before its slots began.
+#[test]
+fn room_that_hosts_at_different_distances_need_is_told_and_suffices() {
+    let met = |uplink: &str, buffer: &str| {
+        run(&format!(
+            "[topology]\nkind = \"leaf-spine\"\nuplink_delay = \"{uplink}\"\n[transport]\nkind = \"fastpass\"\n\
+             [switch]\nbuffer = \"{buffer}\"\n[[workload]]\nkind = \"long-flows\"\npairs = [\"40 -> 0\"]\nstop = \"1ms\"\n\
+             [[workload]]\nkind = \"incast\"\nsenders = 15\nsize = \"1MB\"\nstart = \"500us\"\n[run]\nuntil = \"1ms\"\n"
+        ))
+    };
+    let told = |record: &RunRecord| record.warnings.concat().contains("fastpass counts on");
+    let few = met("30us", "385KB");
+    assert!(told(&few) && Summary::of(&few).drops.total > 0);
+    let near = met("10us", "385KB");
+    assert!(!told(&near) && Summary::of(&near).drops.total == 0);
+    // What a line carries while frames go 60 us farther.
+    let enough = met("30us", "752KB");
+    let summary = Summary::of(&enough);
+    assert!(!told(&enough) && summary.drops.total == 0);
+    let longest = summary.queue_max.expect("something waited").bytes;
+    assert!(longest > 600_000, "{longest}");
 }

@@ -25,7 +25,7 @@ pub use shape::{Seat, Shape, Tier};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
+use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Transport, Unread};
 use units::Rate;
 
 /// Fastpass in the registry.
@@ -68,6 +68,9 @@ impl Factory for Params {
     }
     fn unread(&self) -> Vec<Unread> {
         parts::unread([(self.clock == Clock::Own, ("clock = \"own\"", &["late"]))])
+    }
+    fn protects(&self, config: &EndpointConfig, _: Crowd) -> Option<Protected> {
+        self.meets(config.rate)
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

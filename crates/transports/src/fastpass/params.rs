@@ -5,10 +5,10 @@ use super::shape::Shape;
 use model::{Encap, Facts, HostId, Net};
 use parts::forms::{Count, Number, Or, Time, Words};
 use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter};
+use parts::{ParamError, Parameter, Protected};
 use std::sync::Arc;
 use toml::Table;
-use units::{LineTime, Rate, Span};
+use units::{Bytes, LineTime, Rate, Span};
 
 /// Who is served first in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ parts::params! {
         profile: &'static str = "sigcomm14";
         /// What the arbiter knows of the fabric.
         shape: Option<Arc<Shape>> = None;
+        /// How much farther from a host the farthest of the others is than the nearest.
+        apart: Span = Span::ZERO;
     }
     static KEYS {
         /// number of the host that is the arbiter, or "auto": the last one
@@ -90,6 +92,8 @@ parts::params! {
 
 /// Slots of a batch, at most: an allocation has a bit for each.
 pub(super) const BATCH_MAX: u32 = 16;
+/// Hosts whose distances from as many others are looked at. [ours]
+const LOOKED_AT: u32 = 64;
 const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
 const LEAD_MAX: Span = Span::ms(100);
@@ -101,6 +105,24 @@ const CLOCKS: [(&str, Clock); 3] = [
     ("shared", Clock::Shared),
     ("own", Clock::Own),
 ];
+
+/// How much longer than the shortest way to a host the longest is, of some hosts all over the network.
+fn apart(net: &dyn Net) -> Span {
+    let some = || {
+        let step = net.hosts().div_ceil(LOOKED_AT).max(1);
+        (0..net.hosts()).step_by(step as usize).map(HostId)
+    };
+    let of = |to: HostId| {
+        // The next host is in the same rack, where there is another.
+        let near = HostId(if to.0 > 0 { to.0 - 1 } else { 1 });
+        let others = some()
+            .chain([near])
+            .filter(|&from| from != to && from.0 < net.hosts());
+        let trips = || others.clone().filter_map(|from| net.base_rtt(from, to));
+        Some(Span((trips().max()?.0 - trips().min()?.0) / 2))
+    };
+    some().filter_map(of).max().unwrap_or_default()
+}
 
 /// The least `run.mtu` above that of `encap` with which slots are told far enough ahead, where there is one.
 fn mtu_for(net: &dyn Net, rate: Rate, encap: Encap) -> Option<u16> {
@@ -184,8 +206,20 @@ impl Params {
         Ok(Some(Self {
             arbiter: Some(arbiter),
             shape: Some(Arc::new(shape)),
+            apart: apart(net),
             ..self.clone()
         }))
+    }
+
+    /// What may wait at the last port. A near host's slots begin while frames that left a far one at the full rate are on
+    /// their way.
+    pub(super) fn meets(&self, rate: Rate) -> Option<Protected> {
+        let bytes = rate.bytes_in(self.apart);
+        (bytes > Bytes(0)).then(|| Protected {
+            bytes,
+            instead: "make the delays of hosts more alike, as frames from near and far meet there"
+                .to_owned(),
+        })
     }
 
     /// The connections of hosts with their arbiter.
