@@ -16,7 +16,7 @@ use units::{Bytes, Span, Time};
 // built-in scenarios, and longer ones that `run.until` cuts, under ExpressPass, DCTCP, NDP and Homa. docs/performance.md
 // has what came out. [ours]
 /// The program itself.
-const BASE: u64 = 14 << 20;
+const BASE: u64 = 11 << 20;
 /// A link with its port, the packets on it, its share of a node, and its row in every table.
 const PER_LINK: u64 = 1_400;
 /// A host: its transport, its row in every table; and what comes to that where it sends or receives anything.
