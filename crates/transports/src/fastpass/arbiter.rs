@@ -484,7 +484,9 @@ impl Arbiter {
             let pair = self.list[place];
             let Pair { from, to, .. } = self.pairs[pair];
             if !self.are_free(slot, from, to) {
-                self.keep(slot, pair, &mut scratch.kept);
+                if self.uneven {
+                    self.keep(slot, pair, &mut scratch.kept);
+                }
                 continue;
             }
             let first = self.pairs[pair].queue.first();
@@ -545,6 +547,10 @@ impl Arbiter {
     fn are_free(&self, slot: u64, from: u32, to: u32) -> bool {
         let [from, to] = [from, to].map(|host| host as usize);
         let (sender, receiver) = (&self.hosts[from].sends, &self.hosts[to].gets);
+        if !self.uneven {
+            // Of many who want the same, most find that taken.
+            return receiver.fits_whole(slot) && sender.fits_whole(slot);
+        }
         sender.fits(slot, self.width(from)) && receiver.fits(slot, self.width(to))
     }
 
@@ -568,7 +574,7 @@ impl Arbiter {
     /// A pair has no slot. When it has waited for long, what it takes is kept for it from the first slot on in which all of
     /// that is free: two slow lines that are never free at once would never have a frame from one to the other.
     fn keep(&mut self, slot: u64, pair: u32, kept: &mut Vec<(u32, u32)>) {
-        let Some(shape) = self.plan.shape.as_deref().filter(|_| self.uneven) else {
+        let Some(shape) = self.plan.shape.as_deref() else {
             return;
         };
         let Pair {

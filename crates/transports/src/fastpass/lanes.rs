@@ -69,6 +69,12 @@ impl Lane {
             && (self.kept == UNKNOWN || self.after(slot, width).is_free(self.kept, width))
     }
 
+    /// The same of a frame that takes a slot, where nothing is kept.
+    #[inline]
+    pub(super) fn fits_whole(&self, slot: u64) -> bool {
+        self.until <= parts(slot)
+    }
+
     fn after(&self, slot: u64, width: u64) -> Self {
         let until = self.begins(slot, width).saturating_add(width);
         Self { until, ..*self }
