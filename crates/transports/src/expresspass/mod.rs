@@ -733,10 +733,8 @@ impl Endpoint for ExpressPassHost {
     #[inline]
     fn deadline(&self) -> Time {
         let next = self.timers.next().min(self.host.nic.wake());
-        match self.delayed.front() {
-            None => next,
-            Some(credit) => next.min(credit.at),
-        }
+        let delayed = self.delayed.front();
+        delayed.map_or(next, |credit| next.min(credit.at))
     }
 
     fn check(&self) {
