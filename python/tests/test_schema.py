@@ -51,6 +51,7 @@ def test_defaults_of_parameters_are_what_they_take(schema: dict[str, Any]) -> No
                 validator: Any = jsonschema.Draft202012Validator(parameter)
                 validator.validate(parameter["default"])
                 assert "Takes " in parameter["description"], f"{table}.{name}.{key}"
+                assert {"type", "enum", "anyOf"} & parameter.keys(), f"{table}.{name}.{key}"
                 looked_at += 1
     assert looked_at > 300, looked_at
 
@@ -73,11 +74,37 @@ def test_defaults_of_parameters_are_what_they_take(schema: dict[str, Any]) -> No
             "[workload]\nkind = 'incast'\n[transport]\nkind = 'homa'\nprofile = 'b'\n",
             "transport/profile: 'b' is not one of",
         ),
+        (
+            "[workload]\nkind = 'incast'\n[transport.homa]\npriorities = 3\ncutoffs = [3]\n",
+            "transport/homa/cutoffs: (.|\n)*transport/homa/priorities: 3 is not one of",
+        ),
+        (
+            "[workload]\nkind = 'incast'\n[transport.'ndp+aeolus']\ndrop_threshold = '4 packets'\n",
+            "drop_threshold: '4 packets' is not valid",
+        ),
+        (
+            "[workload]\nkind = 'incast'\n[transport.expresspass]\nhost_delay = { uniform = ['1us'] }\n",
+            "host_delay: .* is not valid",
+        ),
     ],
 )
-def test_a_wrong_key_is_named(schema: dict[str, Any], text: str, told: str) -> None:
+def test_a_wrong_key_or_value_is_named(schema: dict[str, Any], text: str, told: str) -> None:
     found = "\n".join(mistakes(schema, text))
     assert re.search(told, found), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "priorities = 4\ncutoffs = ['200B', '1.5KB', '9KB']\n",
+        "priorities = 8\ncutoffs = 'auto'\n",
+    ],
+)
+def test_values_with_ways_of_their_own_are_taken(schema: dict[str, Any], text: str) -> None:
+    delays = ["'1us'", "{ uniform = ['1us', '2us'] }", "{ quantiles = ['1us', '2us', '4us'] }"]
+    for delay in delays:
+        both = f"[transport.homa]\n{text}[transport.expresspass]\nhost_delay = {delay}\n"
+        assert mistakes(schema, f"[workload]\nkind = 'incast'\n{both}") == []
 
 
 @pytest.mark.parametrize(

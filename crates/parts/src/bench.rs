@@ -299,5 +299,5 @@ impl Endpoint for Silent {
 
 /// A parameter that takes nothing that can be said.
 pub(crate) fn takes_nothing(parameter: &mut Parameter) {
-    parameter.takes = Takes::Other("");
+    parameter.takes = Takes::Other("", &[]);
 }

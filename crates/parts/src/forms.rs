@@ -22,8 +22,27 @@ pub enum Takes {
     Words(Vec<&'static str>),
     /// This word, or something else.
     Or(&'static str, Box<Self>),
-    /// What the text says.
-    Other(&'static str),
+    /// What the text says, written in one of these ways.
+    Other(&'static str, &'static [Written]),
+}
+
+/// How a value is written that no other form describes, for schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// One of these numbers.
+    Numbers(&'static [u32]),
+    /// This word.
+    Word(&'static str),
+    /// A time with its unit.
+    Time,
+    /// A size with its unit.
+    Size,
+    /// A whole number before this text.
+    Counted(&'static str),
+    /// A list of such values, from so many to so many.
+    List(&'static Self, usize, usize),
+    /// A table with this key alone, and such a value.
+    Table(&'static str, &'static Self),
 }
 
 impl fmt::Display for Takes {
@@ -46,7 +65,7 @@ impl fmt::Display for Takes {
                 Ok(())
             }
             Self::Or(word, form) => write!(f, "{form}, or \"{word}\""),
-            Self::Other(text) => f.write_str(text),
+            Self::Other(text, _) => f.write_str(text),
         }
     }
 }
@@ -251,23 +270,24 @@ impl<T, F: Form<T>> Form<Option<T>> for Or<F> {
     }
 }
 
-/// A form of its own: what it takes, and how it is read and written.
+/// A form of its own: what it takes, in which ways that is written, and how it is read and written.
 #[derive(Clone, Copy, Debug)]
 pub struct Own<T>(
     pub &'static str,
+    pub &'static [Written],
     pub fn(&Value) -> Result<T, String>,
     pub fn(&T) -> Value,
 );
 
 impl<T> Form<T> for Own<T> {
     fn read(&self, value: &Value) -> Result<T, String> {
-        (self.1)(value)
+        (self.2)(value)
     }
     fn write(&self, of: &T) -> Value {
-        (self.2)(of)
+        (self.3)(of)
     }
     fn takes(&self) -> Takes {
-        Takes::Other(self.0)
+        Takes::Other(self.0, self.1)
     }
 }
 
@@ -408,7 +428,7 @@ mod tests {
         assert_eq!(words(&["a", "b", "c", "d"]), "\"a\", \"b\", \"c\" or \"d\"");
         let or = Takes::Or("auto", Box::new(Takes::Flag));
         assert_eq!(or.to_string(), "true or false, or \"auto\"");
-        assert_eq!(Takes::Other("anything").to_string(), "anything");
+        assert_eq!(Takes::Other("anything", &[]).to_string(), "anything");
     }
 
     #[test]
@@ -524,15 +544,16 @@ mod tests {
 
     #[test]
     fn a_form_of_its_own_reads_and_writes_as_it_says() {
+        const WAYS: &[Written] = &[Written::List(&Written::Numbers(&[0]), 0, 9)];
         let read: fn(&Value) -> Result<usize, String> = |value| {
             value
                 .as_array()
                 .map(Vec::len)
                 .ok_or_else(|| "no list".to_owned())
         };
-        let own = Own("a list", read, |&length| Value::from(vec![0; length]));
+        let own = Own("a list", WAYS, read, |&length| Value::from(vec![0; length]));
         assert_eq!(own.read(&own.write(&3)), Ok(3));
         assert_eq!(own.read(&Value::from(3)), Err("no list".to_owned()));
-        assert_eq!(own.takes(), Takes::Other("a list"));
+        assert_eq!(own.takes(), Takes::Other("a list", WAYS));
     }
 }

@@ -1,7 +1,7 @@
 //! What switches drop first, as parameters: who is dropped, from which queue on, and how it is known.
 //! [aeolus s4.1]
 
-use crate::forms::{Form as _, Own, Size};
+use crate::forms::{Form as _, Own, Size, Written};
 use model::Encap;
 use model::intent::{DropBy, DropMeasure};
 use toml::Value;
@@ -34,6 +34,7 @@ const FRAMES: &str = " frames";
 /// A [`Threshold`] as a parameter.
 pub const THRESHOLD: Own<Threshold> = Own(
     "a size up to \"1GB\", or full frames like \"4 frames\"",
+    &[Written::Size, Written::Counted(FRAMES)],
     threshold,
     |threshold| {
         Value::from(match threshold {

@@ -4,6 +4,8 @@
 //! Parameters come from the transports and flow controls of the registry, columns from `results::tables`, and what a
 //! word may be from `choice.rs`; nothing is listed here a second time.
 
+mod values;
+
 use crate::diagnostic::nearest;
 use crate::fields::{self, Absent, Field, TableDef};
 use crate::value::Type;
@@ -11,8 +13,8 @@ use model::wire::declared::Layout;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use transports::parts::forms::Takes;
 use transports::{Parameter, Registry, Transport};
+use values::{SIZES, TIMES, parameter_schema, quantity, takes_schema};
 
 /// The JSON schema of a scenario file, draft 2020-12, for completion and checks in editors.
 pub fn json_schema(transports: &Registry) -> Json {
@@ -229,45 +231,6 @@ fn parameters_schema((summary, parameters): (&str, Vec<Parameter>)) -> Json {
     })
 }
 
-fn parameter_schema(parameter: &Parameter) -> Json {
-    let mut schema = takes_schema(&parameter.takes);
-    let Parameter {
-        meaning,
-        takes,
-        source,
-        ..
-    } = parameter;
-    schema["description"] = json!(format!("{meaning}. Takes {takes}. Source: {source}"));
-    schema["default"] = default_of(parameter);
-    schema
-}
-
-/// Its default as JSON has it.
-fn default_of(parameter: &Parameter) -> Json {
-    let text = format!("of = {}", parameter.default);
-    let table: toml::Table = text.parse().expect("defaults are written as in TOML");
-    serde_json::to_value(&table["of"]).expect("every value of TOML is one of JSON")
-}
-
-/// What a parameter takes; what a text may say is checked when the scenario is read.
-fn takes_schema(takes: &Takes) -> Json {
-    match takes {
-        Takes::Flag => json!({ "type": "boolean" }),
-        Takes::Count(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
-        Takes::Number(low, high) => json!({
-            "type": ["number", "string"],
-            "minimum": low,
-            "maximum": high,
-            "pattern": "^ *[0-9]+ */ *[0-9]+ *$",
-        }),
-        Takes::Time(..) => quantity(TIMES),
-        Takes::Size(..) => quantity(SIZES),
-        Takes::Words(words) => json!({ "enum": words }),
-        Takes::Or(word, form) => json!({ "anyOf": [{ "const": word }, takes_schema(form)] }),
-        Takes::Other(_) => json!({}),
-    }
-}
-
 fn field_schema(field: &Field, transports: &Registry) -> Json {
     let Json::Object(mut schema) = type_schema(&field.takes, transports) else {
         unreachable!("a type is an object")
@@ -282,15 +245,6 @@ fn field_schema(field: &Field, transports: &Registry) -> Json {
 }
 
 const RATES: &str = "bps|[Kk]bps|Mbps|Gbps|Tbps";
-const TIMES: &str = "ps|ns|us|µs|ms|s";
-const SIZES: &str = "B|[Kk]B|MB|GB|TB|KiB|MiB|GiB";
-
-/// A number with one of these units.
-fn quantity(units: &str) -> Json {
-    let pattern = format!("^\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*({units})\\s*$");
-    json!({ "type": "string", "pattern": pattern })
-}
-
 fn type_schema(takes: &Type, transports: &Registry) -> Json {
     let like = |units: &str, example: &str| {
         let mut schema = quantity(units);

@@ -5,7 +5,7 @@ use super::feedback::Controller;
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
 use model::{Class, Encap, EndpointConfig};
 use parts::credit_gate::CreditGate;
-use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words};
+use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words, Written};
 use parts::keys::{self, Key, Profiles};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{ParamError, Unread};
@@ -401,6 +401,14 @@ const COUNTS: [(&str, CreditCount); 2] = [
 
 const HOST_DELAY: Own<HostDelay> = Own(
     "a time, { uniform = [a, b] } or { quantiles = [...] }",
+    &[
+        Written::Time,
+        Written::Table("uniform", &Written::List(&Written::Time, 2, 2)),
+        Written::Table(
+            "quantiles",
+            &Written::List(&Written::Time, 2, QUANTILES_MAX),
+        ),
+    ],
     read_host_delay,
     write_host_delay,
 );

@@ -3,7 +3,7 @@
 use super::early::FirstRtt;
 use model::intent::{DropBy, DropMeasure};
 use model::{Class, Encap};
-use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Words};
+use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Words, Written};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{Fabric, ParamError, Parameter, Unread};
@@ -183,6 +183,7 @@ const GRANTED_BY: [(&str, GrantedBy); 2] = [("newest", GrantedBy::Newest), ("own
 const LEVELS: [(&str, GrantedAt); 2] = [("lowest", GrantedAt::Lowest), ("kept", GrantedAt::Kept)];
 const PRIORITIES: Own<u8> = Own(
     "1, 2, 4 or 8",
+    &[Written::Numbers(&[1, 2, 4, 8])],
     |value| {
         let number = value.as_integer().and_then(|n| u8::try_from(n).ok());
         let known = number.filter(|n| n.is_power_of_two() && *n <= 8);
@@ -192,6 +193,10 @@ const PRIORITIES: Own<u8> = Own(
 );
 const CUTOFFS: Own<Option<Cutoffs>> = Own(
     "\"auto\", or up to 7 ascending sizes like [\"200B\", \"2800B\"]",
+    &[
+        Written::Word(AUTO),
+        Written::List(&Written::Size, 0, CUTOFFS_MAX),
+    ],
     read_cutoffs,
     |cutoffs| match cutoffs {
         None => Value::from(AUTO),
