@@ -312,7 +312,7 @@ pub struct Layout {
     pub numbers: [Option<&'static KindOf>; KINDS_MAX],
     /// Whether a credit is the one that released a packet of data; `None` where they do not say.
     pub answers: fn(&Packet, &Packet) -> Option<bool>,
-    /// Whether a packet is of a kind that does so.
+    /// Whether a packet is of a kind that stands for a credit that was lost.
     pub releases: fn(&Packet) -> bool,
 }
 
@@ -365,12 +365,8 @@ impl Codec for Layout {
         (self.answers)(data, credit)
     }
 
-    /// A credit, or a kind that data may answer and that is never one.
     fn releases(&self, word: &Packet) -> bool {
-        let never = self
-            .kind(word)
-            .is_some_and(|kind| !kind.classes.contains(&Class::Credit));
-        word.class() == Class::Credit || (never && (self.releases)(word))
+        word.class() == Class::Credit || (self.releases)(word)
     }
 
     /// Some fields do not count: they say how often, by which way and beside how many others it is said, or how much
@@ -429,7 +425,7 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
 /// the head off the wire, `opens` adds the cookie. Behind its fields it may say which payload it
 /// `carries`, what `must` hold besides, and what it `says` in ladders behind its name. Before the kinds, `answers`
 /// may say which credit released which data, once for each kind of data; kinds with the fields of the first kind of
-/// credit may follow it, behind `or`.
+/// credit may follow it, behind `or`. Behind these, `releases` names kinds that stand for a credit that was lost.
 ///
 /// ```
 /// mod header {
@@ -463,6 +459,7 @@ macro_rules! header {
     (
         $vis:vis static $codec:ident: $title:literal = $transport:literal;
         $(answers |$data:ident: $Data:ident, $credit:ident: $Credit:ident $(or $Alike:ident)*| $answers:expr;)*
+        $(releases $Released:ident;)*
         $(
             $(#[doc = $meaning:literal])+
             $Kind:ident = $number:literal $name:literal $class:ident $(| $other:ident)* $(, $mark:ident)* {
@@ -582,13 +579,8 @@ macro_rules! header {
                     None
                 },
                 releases: |word| {
-                    $(
-                        if matches!(Kind::of(word), Some(Kind::$Credit $(| Kind::$Alike)*)) {
-                            return true;
-                        }
-                    )*
-                    let _ = word;
-                    false
+                    const RELEASED: &[Kind] = &[$(Kind::$Released),*];
+                    Kind::of(word).is_some_and(|kind| RELEASED.contains(&kind))
                 },
             }
         };

@@ -650,12 +650,16 @@ impl Walk<'_> {
             }
             class => {
                 let credits = class == Class::Scheduled;
-                let any = (!credits).then_some(true);
                 let cause = all()
                     .filter_map(|(i, cause)| {
-                        let first = any.or_else(|| self.released_by(flight, cause))?;
+                        let first = if credits {
+                            self.released_by(flight, cause)?
+                        } else {
+                            self.answers(flight, cause) != Some(false)
+                        };
                         Some((first, came_in(cause)?, i))
                     })
+                    .filter(|&(first, ..)| first || credits)
                     .max();
                 let timed = credits && self.network.codec(flight.packet.conn).is_timed();
                 match cause {
