@@ -4,8 +4,7 @@
 //! it has a number; the next begins when the one before it is acknowledged, by ACK or by what a message of the other
 //! direction says.
 
-use model::Lifetime;
-use model::wire::declared::when;
+use model::{Lifetime, wire::declared::when};
 
 model::header! {
     pub(super) static CODEC: "Homa" = 3;

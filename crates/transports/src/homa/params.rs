@@ -193,10 +193,7 @@ const PRIORITIES: Own<u8> = Own(
 );
 const CUTOFFS: Own<Option<Cutoffs>> = Own(
     "\"auto\", or up to 7 ascending sizes like [\"200B\", \"2800B\"]",
-    &[
-        Written::Word(AUTO),
-        Written::List(&Written::Size, 0, CUTOFFS_MAX),
-    ],
+    &[Written::Word(AUTO), Written::List(&Written::Size, 0, 7)],
     read_cutoffs,
     |cutoffs| match cutoffs {
         None => Value::from(AUTO),
