@@ -83,8 +83,7 @@ def test_defaults_of_parameters_are_what_they_take(schema: dict[str, Any]) -> No
             "drop_threshold: '4 packets' is not valid",
         ),
         (
-            "[workload]\nkind = 'incast'\n"
-            "[transport.expresspass]\nhost_delay = { uniform = ['1us'] }\n",
+            "workload.kind = 'incast'\ntransport.expresspass.host_delay = { uniform = ['1us'] }\n",
             "host_delay: .* is not valid",
         ),
     ],
