@@ -2,6 +2,7 @@
 
 use results::{RunRecord, Summary};
 use scenario::{Alone, Scenario, load_text};
+use units::Time;
 
 /// 5 MB both ways between two hosts of 25 Gb/s, whose packets spread over four ways.
 fn both_ways(kind: &str, sets: &[&str]) -> RunRecord {
@@ -84,5 +85,22 @@ fn a_channel_is_as_much_of_both_lines() {
         }
         let totals = record.totals;
         assert!(20 * totals.credits_wasted < totals.credits_received);
+    }
+}
+
+/// A fast receiver asked a slow sender for its whole line, and took all of it for three frames.
+#[test]
+fn who_lacks_a_part_of_a_slow_line_leaves_the_rest_to_others() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\nhost_rate = \"100Gbps\"\nslow = \"h0 <-> *\"\nslow_rate = \"10Gbps\"\n\
+                [[workload]]\nkind = \"all-to-all\"\nsize = \"20KB\"\n[transport]\nkind = \"dcpim\"\n[run]\nmtu = \"9000B\"\n";
+    let run = load_text("t.toml", text, &[]).and_then(Scenario::assemble);
+    let record = run.and_then(|run| run.run(1, "", &mut Alone));
+    let record = record.unwrap_or_else(|e| panic!("{e}"));
+    // The line at 10 Gb/s is busy for 66 us.
+    for flow in &record.flows {
+        assert!(
+            flow.end.is_some_and(|end| end < Time(200_000_000)),
+            "{flow:?}"
+        );
     }
 }

@@ -75,6 +75,12 @@ impl Links {
         let of = self.all.iter().filter(|link| link.peer == peer);
         of.map(|link| link.channels).sum()
     }
+
+    /// The same in channels of the sender.
+    fn theirs_of(&self, peer: HostId) -> u32 {
+        let of = self.all.iter().filter(|link| link.peer == peer);
+        of.map(|link| link.theirs.0).sum()
+    }
 }
 
 /// A link whose time has come.
@@ -473,14 +479,19 @@ impl Asking {
             let more = lack.saturating_sub(have.into());
             let channels = u32::try_from(more).unwrap_or(u32::MAX);
             let channels = channels.min(free).min(line);
-            let Some(pair) = self.pairs.get_mut(&peer).filter(|_| channels > 0) else {
+            // A channel of a slower line carries less than one here: the message may want several of them, or has them.
+            let theirs = lines
+                .wanted_of_theirs(left, settings.channel_frames)
+                .saturating_sub(self.now.theirs_of(peer) + self.next.theirs_of(peer))
+                .min(lines.to_theirs(channels, all));
+            let asks = channels > 0 && theirs > 0;
+            let Some(pair) = self.pairs.get_mut(&peer).filter(|_| asks) else {
                 continue;
             };
-            let theirs = lines.to_theirs(channels, all);
             pair.asked = Some((round, lines.to_own(theirs, all), lines));
             if let Some(&(.., slot)) = pair.wanting.first() {
                 let prompt = if settings.prompt {
-                    lines.to_theirs(prompt.min(channels), all)
+                    lines.to_theirs(prompt.min(channels), all).min(theirs)
                 } else {
                     0
                 };

@@ -39,6 +39,14 @@ impl Lines {
         scaled(channels, self.own, self.theirs).min(most)
     }
 
+    /// Channels of the sender that carry so many frames in an epoch, where one here carries `channel_frames`.
+    #[inline]
+    pub(super) fn wanted_of_theirs(self, frames: u32, channel_frames: u64) -> u32 {
+        let at_theirs = u64::from(frames) * u64::from(self.own);
+        let wanted = at_theirs.div_ceil(channel_frames * u64::from(self.theirs));
+        u32::try_from(wanted).unwrap_or(u32::MAX)
+    }
+
     /// So many channels of the sender, as channels here, of which there are `most`.
     #[inline]
     pub(super) fn to_own(self, channels: u32, most: u32) -> u32 {
@@ -76,6 +84,9 @@ mod tests {
         let from_fast = Lines::new(slow, fast);
         assert_eq!([1, 4].map(|own| from_fast.to_theirs(own, 4)), [1, 1]);
         assert_eq!([1, 4].map(|theirs| from_fast.to_own(theirs, 4)), [4, 4]);
+        let wanted = [1, 2, 3].map(|frames| from_slow.wanted_of_theirs(frames, 8));
+        assert_eq!(wanted, [1, 1, 2], "8 frames here are 2 there");
+        assert_eq!(from_fast.wanted_of_theirs(33, 8), 2);
         let frame = Span::ns(123);
         assert_eq!(from_slow.time_of_theirs(frame), Span::ns(492));
         let equal = Lines::new(fast, fast);
