@@ -14,7 +14,7 @@ pub(crate) struct Room {
 #[derive(Default)]
 struct Taken {
     bytes: u64,
-    /// Who knows how much he takes, and will give it back without asking for more.
+    /// Parts whose runs know how much they take and ask for no more before they give it back.
     settled: usize,
 }
 
