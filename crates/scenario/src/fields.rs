@@ -229,9 +229,9 @@ pub static TABLES: &[TableDef] = &[
     TableDef {
         name: "switch.legacy",
         repeated: false,
-        meaning: "What every port does with the packets of transports beside the run's own: class plain.",
+        meaning: "What every port does with the packets of transports beside the run's own. These keep their classes; ports know them by the number of their transport.",
         fields: &[
-            Field::new("queue", Word(words::<LegacyQueue>), Unset("\"own\" beside a transport whose credits ports shape, else \"shared\""), "own: a queue beside the transport's data, served by weight; shared: the queue of the transport's data. Flow controls that make queues of their own, ideal, bfc and aquarius, take shared alone.").effect("In a shared queue nothing is promised to credited data any more."),
+            Field::new("queue", Word(words::<LegacyQueue>), Unset("\"own\" beside a transport whose credits ports shape, else \"shared\""), "own: queues beside those of the run's transport, served by weight; shared: the queue of the transport's data. Flow controls that make queues of their own, ideal, bfc and aquarius, take shared alone.").effect("In a shared queue nothing is promised to credited data any more."),
             Field::new("share", Number(0.01, 0.9), Unset("0.5 of its own queue, 0 of a shared one"), "Share of every line that is kept for it: the weight of its queue, at ports and hosts, and what credits leave free.").effect("Too little and it starves while credits take the rest; what it leaves unused, credits do not claim.").source("a half [ours]"),
             Field::new("buffer", Room, Unset("as switch.buffer; what the memory holds where ports share one"), "Bytes that may wait in its own queue; refused beside switch.flow_control, which is to lose nothing."),
             Field::new("mark", Room, Unset("what its transport asks for, by the port's rate"), "Its packets are marked when this many bytes wait in its queue.").source("K [dctcp s3.1]"),
