@@ -3,6 +3,7 @@
 //! A column knows how to find its value in a row. Most are plain numbers, which are found without a call that is chosen
 //! for each; the others may look at the run, too. `Line` writes a row as CSV, and `columns` makes Parquet of the same.
 
+use crate::line::Line;
 use crate::lines::{ports_span, utilisation};
 use crate::record::{FlowRow, FlowSeriesRow, MemoryRow, Names, PortRow, PortSeriesRow, RunRecord};
 use crate::stats::Figure;
@@ -78,6 +79,7 @@ impl<'a> Look<'a> {
 /// is chosen for each of them.
 enum Get<R> {
     Number(fn(&R) -> u64),
+    Perhaps(fn(&R, &Look<'_>) -> Option<u64>),
     OfClass(fn(&R) -> &ByClass<u64>, Class),
     Any(Box<Any<R>>),
 }
@@ -103,6 +105,7 @@ impl<R> Column<R> {
     pub fn get<'a>(&self, row: &'a R, look: &Look<'a>) -> Cell<'a> {
         match &self.get {
             Get::Number(get) => Cell::Number(get(row)),
+            Get::Perhaps(get) => get(row, look).into(),
             Get::OfClass(get, class) => Cell::Number(get(row)[*class]),
             Get::Any(get) => get(row, look),
         }
@@ -111,7 +114,7 @@ impl<R> Column<R> {
     /// Whether every row has a plain number in it, which needs no look at the run.
     #[cfg(feature = "parquet")]
     pub(crate) fn is_plain(&self) -> bool {
-        !matches!(self.get, Get::Any(_))
+        matches!(self.get, Get::Number(_) | Get::OfClass(..))
     }
 
     /// Adds what `of` makes of the numbers in `rows`.
@@ -124,7 +127,7 @@ impl<R> Column<R> {
         match self.get {
             Get::Number(get) => to.extend(rows.map(|row| of(get(row)))),
             Get::OfClass(get, class) => to.extend(rows.map(|row| of(get(row)[class]))),
-            Get::Any(_) => panic!("{} holds no plain numbers", self.name),
+            Get::Perhaps(_) | Get::Any(_) => panic!("{} holds no plain numbers", self.name),
         }
     }
 }
@@ -165,9 +168,7 @@ impl<R: 'static> Table<R> {
 
     /// One that may be missing.
     fn perhaps(&mut self, name: &str, meaning: &str, get: fn(&R, &Look<'_>) -> Option<u64>) {
-        self.add(name, Kind::Ps, meaning, move |row, look| {
-            get(row, look).into()
-        });
+        self.push(name, Kind::Ps, meaning, Get::Perhaps(get));
         self.last_is_optional();
     }
 
@@ -225,6 +226,7 @@ impl<R: 'static> Table<R> {
             for column in &self.0 {
                 match &column.get {
                     Get::Number(get) => line.number(get(row)),
+                    Get::Perhaps(get) => line.perhaps(get(row, &look)),
                     Get::OfClass(get, class) => line.number(get(row)[*class]),
                     Get::Any(get) => line.cell(get(row, &look)),
                 }
@@ -649,100 +651,4 @@ pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Describ
             memory(),
         ),
     ]
-}
-
-/// One line of a table while it grows, field by field: a tenth of what the formatter costs, and tables
-/// have millions of numbers.
-#[derive(Default)]
-struct Line(Vec<u8>);
-
-/// The digits of the numbers below 100, two of each.
-const PAIRS: [[u8; 2]; 100] = {
-    let (mut pairs, mut tens) = ([[b'0'; 2]; 100], 0);
-    while tens < 10 {
-        let mut ones = 0;
-        while ones < 10 {
-            pairs[tens * 10 + ones] = [b"0123456789"[tens], b"0123456789"[ones]];
-            ones += 1;
-        }
-        tens += 1;
-    }
-    pairs
-};
-
-impl Line {
-    fn cell(&mut self, cell: Cell<'_>) {
-        match cell {
-            Cell::Number(number) => return self.number(number),
-            Cell::Nothing => {}
-            Cell::Ratio(ratio) => write!(self.0, "{ratio}").expect("memory takes every text"),
-            Cell::Text(text) => self.text(text),
-            Cell::Numbered(word, number) => {
-                self.0.extend_from_slice(word.as_bytes());
-                return self.number(number);
-            }
-        }
-        self.0.push(b',');
-    }
-
-    /// A number and its comma.
-    #[inline]
-    fn number(&mut self, number: u64) {
-        let pair = |number: u64| PAIRS[usize::try_from(number % 100).expect("two digits")];
-        if number < 10 {
-            self.0.extend_from_slice(&[pair(number)[1], b',']); // most of what ports count is none
-            return;
-        }
-        // A copy of as many bytes as the longest needs is two stores, and one of just these a call.
-        let length = 1 + number.ilog10() as usize;
-        let (mut digits, mut left, mut at) = ([b','; 24], number, length);
-        while left >= 10 {
-            at -= 2;
-            [digits[at], digits[at + 1]] = pair(left);
-            left /= 100;
-        }
-        if at > 0 {
-            digits[0] = pair(left)[1];
-        }
-        let end = self.0.len() + length + 1;
-        self.0.extend_from_slice(&digits);
-        self.0.truncate(end);
-    }
-
-    fn text(&mut self, text: &str) {
-        let is_odd = |byte| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-        if text.bytes().any(is_odd) {
-            // [RFC 4180]
-            self.0.push(b'"');
-            self.0
-                .extend_from_slice(text.replace('"', "\"\"").as_bytes());
-            self.0.push(b'"');
-        } else {
-            self.0.extend_from_slice(text.as_bytes());
-        }
-    }
-
-    /// Writes the line and begins another.
-    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        *self.0.last_mut().expect("a line has a field") = b'\n';
-        out.write_all(&self.0)?;
-        self.0.clear();
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_as_the_formatter_writes_them() {
-        let powers = (0..20).map(|digits| 10u64.pow(digits));
-        let around = powers.flat_map(|n| [n - 1, n, n + 1, n.saturating_mul(9)]);
-        for number in around.chain([u64::MAX, 1_234_567_890]) {
-            let mut line = Line::default();
-            line.number(number);
-            assert_eq!(line.0, format!("{number},").into_bytes());
-        }
-    }
 }
