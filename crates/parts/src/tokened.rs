@@ -8,6 +8,12 @@ use crate::connections::told;
 use model::{ConnId, Cx};
 use units::{Bytes, Span, Time};
 
+/// Windows that are forgiven in vain before the wait for the next grows, and how often it doubles. [ours]
+const VAIN: u8 = 4;
+const DOUBLED_MAX: u8 = 12;
+/// What is missing is asked for so often within `timeout`, so that one token which is lost ends nothing. [ours]
+const RETRIED_IN_TIMEOUT: u64 = 4;
+
 /// One direction of a connection at its receiver. One message is under way at a time.
 #[derive(Debug, Default)]
 pub struct Tokened {
@@ -38,6 +44,9 @@ pub struct Tokened {
     /// The same of what came unasked, for where no token says it; and of others, for where nothing does.
     unasked_late: Option<Span>,
     usual: Span,
+    /// Windows that were forgiven since data came, and how often all that is missing was asked for since some of it did.
+    vain: u8,
+    repeated: u8,
 }
 
 /// A piece of a message, as its packet tells it.
@@ -106,8 +115,12 @@ impl Tokened {
         if let Some(token) = piece.token {
             self.on_answer(cx.now, token, rtt);
         }
+        self.vain = 0;
+        if verdict == arriving::Verdict::Old {
+            return Came::Old;
+        }
+        self.repeated = 0;
         match verdict {
-            arriving::Verdict::Old => Came::Old,
             arriving::Verdict::Missing => Came::Missing,
             _ => Came::New,
         }
@@ -274,10 +287,31 @@ impl Tokened {
         self.answered = self.issued;
     }
 
+    /// How long unused tokens count, where the first ones do for `relax`: whoever is not there gets fewer and fewer.
+    #[inline]
+    pub fn relax(&self, relax: Span) -> Span {
+        relax.times(1 << self.vain.saturating_sub(VAIN).min(DOUBLED_MAX))
+    }
+
     /// Unused tokens do not count any more, and none of them says how late data is.
     pub fn forgive(&mut self) {
         self.write_off();
         self.timed = None;
+        self.vain = self.vain.saturating_add(1);
+    }
+
+    /// How long what is missing is waited for, where it is for `retry` at first: twice as long each time that none of it
+    /// has come, and several times within `timeout`.
+    #[inline]
+    pub fn retry(&self, retry: Span, timeout: Span) -> Span {
+        let most = Span(timeout.0 / RETRIED_IN_TIMEOUT).max(retry);
+        retry.times(1 << self.repeated.min(DOUBLED_MAX)).min(most)
+    }
+
+    /// All that is missing may have tokens again, as it did not come.
+    pub fn repeat(&mut self) {
+        self.go_back();
+        self.repeated = self.repeated.saturating_add(1);
     }
 
     /// What is missing may have tokens again.
@@ -297,6 +331,7 @@ impl Tokened {
     pub fn finish(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
         self.arriving.finish(cx, conn);
         self.cursor = None;
+        (self.vain, self.repeated) = (0, 0);
         self.write_off();
     }
 

@@ -19,6 +19,7 @@ use parts::arriving::Came;
 use parts::connections::{self, Connections, Found, Sending, told};
 use parts::line::{Line, Stands};
 use parts::packet_queue::PacketQueue;
+use parts::smoothed::Smoothed;
 use units::{Span, Time};
 
 /// Packets without data that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -79,6 +80,8 @@ pub(super) struct Host {
     pub(super) clock: Clock,
     pub(super) asking: Asking,
     pub(super) granting: Granting,
+    /// How much later than in an idle network comes what leaves unasked.
+    pub(super) late: Smoothed,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
 }
@@ -92,6 +95,7 @@ impl Host {
             clock: Clock::new(&settings),
             asking: Asking::default(),
             granting: Granting::default(),
+            late: Smoothed::default(),
             settings,
             control: PacketQueue::default(),
             line: Line::default(),
@@ -193,10 +197,16 @@ impl Host {
             return;
         };
         let rx = &mut self.conns[slot].rx;
-        match rx.on_data(cx, id, &data, scheduled, &self.settings) {
-            Came::New => {}
+        let came = rx.on_data(cx, id, &data, scheduled, &self.settings);
+        match came {
+            Came::New | Came::Missing => {
+                self.counts.not_kept += u64::from(came == Came::Missing);
+                let late = (!scheduled).then(|| rx.on_unasked(cx.now, &data, &self.settings));
+                if let Some(late) = late.flatten() {
+                    self.late.sample(late);
+                }
+            }
             Came::Old => self.totals.duplicates += 1,
-            Came::Missing => self.counts.not_kept += 1,
             Came::Past => {
                 self.totals.duplicates += 1;
                 return self.say_ack(slot);

@@ -8,7 +8,7 @@ use model::{ConnId, Cx};
 use parts::arriving::Came;
 use parts::connections::Receiving;
 use parts::tokened::{Announcement, Piece, Tokened};
-use units::Time;
+use units::{Span, Time};
 
 /// One direction of a connection, at its receiver.
 #[derive(Debug, Default)]
@@ -48,6 +48,21 @@ impl Receiver {
             token: scheduled.then_some(data.token),
         };
         self.message.on_piece(cx, conn, piece, settings.rtt)
+    }
+
+    /// How much later than in an idle network a piece that left unasked has come; none where nobody has announced it.
+    /// There it comes at the pace of a line, behind its announcement.
+    pub(super) fn on_unasked(
+        &mut self,
+        now: Time,
+        data: &Data,
+        settings: &Settings,
+    ) -> Option<Span> {
+        let frame = Some(self.message.frame()).filter(|&frame| frame > 0)?;
+        let number = (data.offset - self.message.arriving.base()) / u64::from(frame);
+        let gap = settings.gap_of(frame, settings.channels);
+        let pace = gap.max(self.lines(settings).time_of_theirs(gap));
+        self.message.on_unasked(now, pace.times(number + 1))
     }
 
     /// The sender announces a message, first time or again.
@@ -96,7 +111,9 @@ impl Receiver {
     #[inline]
     pub(super) fn missing_at(&self, settings: &Settings) -> Time {
         if self.message.is_missing() {
-            self.message.since().after(settings.retry)
+            // DEVIATES(dcpim artefact): each time in vain it is asked for half as often.
+            let retry = self.message.retry(settings.retry, settings.timeout);
+            self.message.since().after(retry)
         } else {
             Time::NEVER
         }

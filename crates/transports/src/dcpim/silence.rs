@@ -36,7 +36,11 @@ impl Host {
             return false;
         }
         if rx.missing_at(&self.settings) <= cx.now {
-            rx.message.go_back();
+            // Of what left unasked and has not come, others tell how long it may take.
+            rx.message.expect(self.late.bound().unwrap_or_default());
+            if rx.missing_at(&self.settings) <= cx.now {
+                rx.message.repeat();
+            }
         }
         self.rank(cx.now, slot);
         self.give(cx.now);

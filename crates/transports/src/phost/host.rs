@@ -276,7 +276,7 @@ impl Host {
     fn on_complete(&mut self, cx: &mut Cx<'_>, slot: u32) {
         let conn = &mut self.conns[slot];
         let rank = conn.rx.rank.take();
-        conn.rx.finish(cx, conn.id);
+        conn.rx.message.finish(cx, conn.id);
         let over = conn.is_over();
         self.tokens.change(cx.now, rank, None);
         self.say_ack(slot);

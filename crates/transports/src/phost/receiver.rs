@@ -13,10 +13,6 @@ use units::{Span, Time};
 #[derive(Debug, Default)]
 pub(super) struct Receiver {
     pub(super) message: Tokened,
-    /// Windows that were forgiven since data came.
-    vain: u8,
-    /// How often all that is missing was asked for since some of it came.
-    repeated: u8,
     /// Its place among those that want tokens.
     pub(super) rank: Option<Rank>,
 }
@@ -52,14 +48,7 @@ impl Receiver {
             last: data.end,
             token: scheduled.then_some(data.token),
         };
-        let verdict = self.message.on_piece(cx, conn, piece, settings.rtt);
-        if matches!(verdict, Came::New | Came::Old | Came::Missing) {
-            self.vain = 0;
-        }
-        if matches!(verdict, Came::New | Came::Missing) {
-            self.repeated = 0;
-        }
-        verdict
+        self.message.on_piece(cx, conn, piece, settings.rtt)
     }
 
     /// How much later than in an idle network a new piece that left unasked has come; none where nobody has announced it.
@@ -88,7 +77,7 @@ impl Receiver {
         };
         let verdict = self.message.on_announcement(now, said);
         // Whoever asks is there, and has no use for the tokens that have had their time.
-        if verdict == Came::New && now >= self.message.token_at().after(settings.retry(0)) {
+        if verdict == Came::New && now >= self.message.token_at().after(settings.retry) {
             self.message.write_off();
         }
         verdict
@@ -105,30 +94,12 @@ impl Receiver {
         let since = message.since();
         if !message.wants() {
             // DEVIATES(phost artefact): each time in vain it is asked for half as often.
-            return Waits::Missing(since.after(settings.retry(self.repeated)));
+            return Waits::Missing(since.after(message.retry(settings.retry, settings.timeout)));
         }
         if message.unused() < settings.window {
             return Waits::Turn;
         }
-        Waits::Window(since.after(settings.relax(self.vain)))
-    }
-
-    /// Unused tokens do not count any more.
-    pub(super) fn forgive(&mut self) {
-        self.message.forgive();
-        self.vain = self.vain.saturating_add(1);
-    }
-
-    /// All that is missing may have tokens again.
-    pub(super) fn repeat(&mut self) {
-        self.message.go_back();
-        self.repeated = self.repeated.saturating_add(1);
-    }
-
-    /// The message is complete: says so, and waits for the next.
-    pub(super) fn finish(&mut self, cx: &mut Cx<'_>, conn: ConnId) {
-        self.message.finish(cx, conn);
-        (self.vain, self.repeated) = (0, 0);
+        Waits::Window(since.after(message.relax(settings.relax)))
     }
 
     /// When silence means something: unused tokens, what is missing, or a sender that is gone.

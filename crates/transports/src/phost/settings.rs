@@ -9,11 +9,6 @@ use units::{LineTime, Span};
 
 /// Frames of a window, at least: the paper's. [phost artefact]
 const WINDOW_MIN: u64 = 8;
-/// Windows that are forgiven in vain before the wait for the next grows, and how often it doubles. [ours]
-const VAIN: u8 = 4;
-const DOUBLED_MAX: u8 = 12;
-/// What is missing is asked for so often within `timeout`, so that one token which is lost ends nothing. [ours]
-const RETRIED_IN_TIMEOUT: u64 = 4;
 /// Priorities: control packets and tokens have the first. [phost artefact]
 pub(super) const PRIORITIES: u8 = 3;
 /// Those of the data of short messages, and of long ones. [phost artefact]
@@ -37,8 +32,8 @@ pub(super) struct Settings {
     pub(super) gap: Span,
     /// For how long a token may be used, in nanoseconds: what it says, and at least so long here.
     pub(super) life: u32,
-    relax: Span,
-    retry: Span,
+    pub(super) relax: Span,
+    pub(super) retry: Span,
     pub(super) hold: bool,
     /// Time of an idle line that pays for what leaves unasked.
     pub(super) spare: Span,
@@ -137,20 +132,6 @@ impl Settings {
         } else {
             LONG
         }
-    }
-
-    /// How long unused tokens count, where so many windows were forgiven in vain.
-    pub(super) fn relax(&self, vain: u8) -> Span {
-        // DEVIATES(phost artefact): the wait stays the same there, and a receiver goes on giving windows of tokens to a
-        // sender that is not there.
-        self.relax
-            .times(1 << vain.saturating_sub(VAIN).min(DOUBLED_MAX))
-    }
-
-    /// How long what is missing is waited for, after so many vain repetitions: several times within `timeout`.
-    pub(super) fn retry(&self, vain: u8) -> Span {
-        let most = Span(self.timeout.0 / RETRIED_IN_TIMEOUT).max(self.retry);
-        self.retry.times(1 << vain.min(DOUBLED_MAX)).min(most)
     }
 
     /// Wire bytes of a packet without payload.

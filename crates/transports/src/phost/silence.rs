@@ -26,7 +26,7 @@ impl Host {
         let wait = if gone {
             self.settings.timeout
         } else {
-            self.settings.retry(0)
+            self.settings.retry
         };
         if cx.gates.excuse_all(cx.now, URGENT, wait, row).is_some() {
             // Our tokens were held back.
@@ -40,14 +40,14 @@ impl Host {
         let over = |at: Time| at <= cx.now;
         match rx.waits(&self.settings) {
             Waits::Window(at) if over(at) => {
-                rx.forgive();
+                rx.message.forgive();
                 self.counts.forgiven += 1;
             }
             Waits::Missing(at) if over(at) => {
                 // Of what left unasked and has not come, others tell how long it may take.
                 rx.message.expect(self.late.bound().unwrap_or_default());
                 if matches!(rx.waits(&self.settings), Waits::Missing(at) if over(at)) {
-                    rx.repeat();
+                    rx.message.repeat();
                 }
             }
             Waits::Window(_) | Waits::Missing(_) | Waits::Turn | Waits::Announcement => {}

@@ -291,7 +291,7 @@ fn announcements_in_a_row_are_given_one_window() {
     };
     assert_eq!(ask(Time(0)), 8);
     assert_eq!(ask(Time(1)), 8, "they may all be under way");
-    let later = Time(1).after(settings.retry(0));
+    let later = Time(1).after(settings.retry);
     assert_eq!(ask(Time(later.0 - 2)), 8);
     assert_eq!(ask(later), 16, "whoever asks then has not got them");
 }
