@@ -16,6 +16,7 @@ use crate::fates::is_endless;
 use crate::ground;
 use crate::ideal::Ideal;
 use crate::memory::{self, Need};
+use crate::narrow;
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
@@ -262,6 +263,7 @@ impl Scenario {
         warnings.extend(warnings::too_far(&routes));
         warnings.extend(warnings::unread(&self));
         warnings.extend(warnings::buffers(&self, &topology, &ports, encap));
+        warnings.extend(narrow::warning(&topology, &ports));
         warnings.extend(warnings::thresholds(&self, &topology, &ports));
         warnings.extend(warnings::crowds(&self, &topology, &ports, &traffic, encap));
         warnings.extend(warnings::protected(

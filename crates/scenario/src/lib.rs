@@ -29,6 +29,7 @@ mod ideal;
 pub mod import;
 mod lone;
 mod memory;
+mod narrow;
 mod network;
 mod resolve;
 mod resolved;
