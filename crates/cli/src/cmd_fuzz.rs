@@ -82,7 +82,12 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
             global.program
         ));
     }
-    screen.say(&format!("{done} seeds, {} failed\n", failures.len()));
+    let broken = failures.len();
+    screen.say(&if done == all {
+        format!("{done} seeds, {broken} failed\n")
+    } else {
+        format!("interrupted after {done} of {all} seeds, {broken} failed\n")
+    });
     code(done == all, &failures)
 }
 

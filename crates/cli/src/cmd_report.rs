@@ -11,7 +11,15 @@ pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
     let mut summaries = Vec::new();
     for dir in &args.dirs {
         match results::files::read_summary(dir) {
-            Ok(summary) => summaries.push(summary),
+            Ok(summary) => {
+                if results::files::made(dir).is_none() {
+                    screen.warn(&format!(
+                        "{} has no meta.json, which comes last: its run did not write all of its files",
+                        dir.display()
+                    ));
+                }
+                summaries.push(summary);
+            }
             Err(why) => return screen.fail(exit::IO, &format!("{}: {why}", dir.display())),
         }
     }

@@ -629,7 +629,14 @@ fn once(plan: &Assembled, name: &str, global: &Global, screen: &Screen) -> Resul
         (Err(why), _) => (exit::BROKEN, why.as_str()),
         (Ok(()), Status::Stuck) => (exit::BROKEN, "messages are stuck"),
         (Ok(()), Status::Unfinished) => (exit::BROKEN, "messages did not finish"),
-        (Ok(()), Status::Interrupted) => (exit::INTERRUPTED, "interrupted"),
+        (Ok(()), Status::Interrupted) if global.out.is_some() => (
+            exit::INTERRUPTED,
+            "interrupted; runs that ended are kept: give the command again with --resume",
+        ),
+        (Ok(()), Status::Interrupted) => (
+            exit::INTERRUPTED,
+            "interrupted; with --out, runs that ended are kept for --resume",
+        ),
     };
     Err(screen.fail(code, &format!("{name}: {why}")))
 }

@@ -94,6 +94,7 @@ pub fn carries(sources: &'static [u8]) {
 
 /// Runs the program with these arguments, its own name first, and returns its exit code.
 pub fn main_with(args: impl Iterator<Item = OsString>, transports: &Registry) -> i32 {
+    progress::outlive_large_files();
     let mut args = args.peekable();
     let program = args.peek().map(Path::new).and_then(Path::file_stem);
     let program = program.map(|name| name.to_string_lossy().into_owned());

@@ -36,6 +36,16 @@ pub(crate) fn catch_interrupts() {
     });
 }
 
+/// Lets a file that grows beyond what the system allows be an error of writing, and not the end of the program.
+#[cfg(unix)]
+pub(crate) fn outlive_large_files() {
+    // SAFETY: no code runs on a signal that is ignored.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+#[cfg(not(unix))]
+pub(crate) fn outlive_large_files() {}
+
 /// Whether a run must end.
 pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)

@@ -82,7 +82,7 @@ fn origin(run: &RunRecord) -> Vec<KeyValue> {
         ("title", run.title.clone()),
         ("transport", run.transport.clone()),
         ("seed", run.seed.to_string()),
-        ("fingerprint", format!("{:016x}", run.fingerprint)),
+        ("fingerprint", run.print()),
         ("status", run.status.name().to_owned()),
         ("command", run.command.clone()),
     ];

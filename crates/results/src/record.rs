@@ -183,6 +183,18 @@ pub enum Status {
     Unfinished,
 }
 
+impl RunRecord {
+    /// Its fingerprint in 16 hexadecimal digits; a part of a run has none.
+    pub fn print(&self) -> String {
+        match self.status {
+            Status::Interrupted => "none".into(),
+            Status::Complete | Status::Stuck | Status::Unfinished => {
+                format!("{:016x}", self.fingerprint)
+            }
+        }
+    }
+}
+
 impl Status {
     /// The name in `summary.json` and reports.
     pub const fn name(self) -> &'static str {

@@ -39,7 +39,7 @@ pub struct Summary {
     pub credit: String,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Hash over what happened, 16 hexadecimal digits.
+    /// Hash over what happened, 16 hexadecimal digits; `none` of a run that was interrupted.
     pub fingerprint: String,
     /// Hash over the messages that were asked for: sender, receiver, size and start; 16 hexadecimal digits. Runs
     /// with one hash served one list.
@@ -396,7 +396,7 @@ impl Summary {
             transport: run.transport.clone(),
             credit: run.credit.clone(),
             seed: run.seed,
-            fingerprint: format!("{:016x}", run.fingerprint),
+            fingerprint: run.print(),
             messages_hash: format!("{:016x}", run.messages_hash),
             settings: run.settings.clone(),
             status: run.status.name().into(),
