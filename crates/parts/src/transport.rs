@@ -203,7 +203,11 @@ pub trait Factory: Send + Sync {
     }
     /// Frames of one message that are under way at most, on a network with room for more. `None` where nothing of its own
     /// bounds them.
-    fn window_max(&self) -> Option<u32> {
+    fn window_max(&self, encap: Encap) -> Option<u32> {
+        None
+    }
+    /// The parameter that sets [`window_max`](Self::window_max); none where longer frames alone help.
+    fn window_key(&self) -> Option<&'static str> {
         None
     }
     /// How long hosts know a connection at least that is not lasting, and whose message has arrived: so much of a run is in
@@ -471,7 +475,7 @@ mod tests {
         assert!(factory.control(&facts).is_empty());
         assert!(!factory.sprays() && factory.first_wait().is_none());
         assert_eq!(factory.remembers(), Span::ZERO);
-        assert!(factory.window_max().is_none() && !factory.counts_on_cables());
+        assert!(factory.window_max(Encap::PAPER).is_none() && !factory.counts_on_cables());
         assert!(
             [false, true]
                 .iter()

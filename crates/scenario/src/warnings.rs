@@ -129,11 +129,17 @@ pub(crate) fn windows(
     let frame = u64::from(encap.wire_max());
     let line = fastest.bytes_in(round_trip).get() / frame;
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
-        let most = factory.window_max().filter(|&most| line > most.into())?;
+        let most = factory
+            .window_max(encap)
+            .filter(|&most| line > most.into())?;
         let name = protocol.name();
+        let cure = factory.window_key().map_or_else(
+            || "run.mtu".to_owned(),
+            |key| format!("transport.{name}.{key}"),
+        );
         Some(format!(
             "a line of {fastest} holds {line} frames for an idle round trip of {round_trip}, and {name} has {most} of a message \
-             under way at most: one message fills {}% of it; set a larger run.mtu",
+             under way at most: one message fills {}% of it; set a larger {cure}",
             100 * u64::from(most) / line
         ))
     };

@@ -60,7 +60,7 @@ impl Factory for Params {
     fn warns(&self, _: bool) -> Vec<String> {
         self.warnings()
     }
-    fn window_max(&self) -> Option<u32> {
+    fn window_max(&self, _: Encap) -> Option<u32> {
         Some(params::WINDOW_MAX)
     }
     fn unread(&self) -> Vec<Unread> {

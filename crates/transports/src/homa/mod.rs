@@ -79,6 +79,12 @@ impl Factory for Params {
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         self.recovery.then_some(("resend_after", self.resend_after))
     }
+    fn window_max(&self, encap: Encap) -> Option<u32> {
+        self.lone_window(encap)
+    }
+    fn window_key(&self) -> Option<&'static str> {
+        Some("max_incoming")
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }

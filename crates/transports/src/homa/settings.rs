@@ -220,6 +220,12 @@ impl Params {
         wait.times(between).min(self.resend_after)
     }
 
+    /// Frames that a message has on the way where no other is.
+    pub(super) fn lone_window(&self, encap: Encap) -> Option<u32> {
+        let frames = self.max_incoming.get() / 2 / u64::from(encap.payload_max.max(1));
+        (self.grant == Law::Window).then(|| u32::try_from(frames).unwrap_or(u32::MAX))
+    }
+
     /// What may wait before a host: what its receiver has granted, and of each priority of what leaves unasked as much as
     /// ports take.
     pub(super) fn protected(&self, config: &EndpointConfig) -> Option<Protected> {

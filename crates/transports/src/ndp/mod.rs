@@ -97,7 +97,7 @@ impl Factory for Params {
     fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
         early::protected(self, config, crowd)
     }
-    fn window_max(&self) -> Option<u32> {
+    fn window_max(&self, _: Encap) -> Option<u32> {
         Some(settings::window_max(self))
     }
     fn codec(&self) -> &'static dyn Codec {

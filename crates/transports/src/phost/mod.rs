@@ -52,7 +52,7 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
-    fn window_max(&self) -> Option<u32> {
+    fn window_max(&self, _: Encap) -> Option<u32> {
         Some(params::WINDOW_MAX)
     }
     fn unread(&self) -> Vec<Unread> {
