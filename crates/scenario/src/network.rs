@@ -4,6 +4,7 @@
 //! top, then the queues of transports beside it, and last what a flow control makes of it. Links of one rate share one
 //! port. What would mean nothing, or could not be combined, is an error with the key that says it.
 
+mod controlled;
 mod graph;
 pub(crate) mod legacy;
 
@@ -29,7 +30,7 @@ use topology::{
     Dumbbell, FatTree, Graph, LeafSpine, LinkId, MultiBottleneck, ParkingLot, Size, Spec, Star,
     ThreeTier, Topology,
 };
-use transports::{ControlFactory, Fabric, Transport};
+use transports::Fabric;
 use units::{Bytes, Rate, Span, Time};
 
 /// Wire sizes of the scenario's frames.
@@ -385,69 +386,11 @@ pub(crate) fn port(
         Some(legacy) if legacy.own => legacy.beside(scenario, port, credit, rate, encap),
         Some(_) | None => port,
     };
-    let port = controlled(scenario, rate, port)?;
+    let port = controlled::controlled(scenario, rate, port)?;
     match unfit_for_hosts(scenario, &port) {
         Some(error) => Err(vec![error]),
         None => Ok(port),
     }
-}
-
-/// What the flow control of `scenario` makes of a port.
-fn controlled(
-    scenario: &Scenario,
-    rate: Rate,
-    port: PortSpec,
-) -> Result<PortSpec, Vec<Diagnostic>> {
-    let Some(control) = &scenario.control else {
-        return Ok(port);
-    };
-    let wrong = |what: String| scenario.switch.section.problem("flow_control", what);
-    if scenario.switch.host_queue {
-        let what = "queues of hosts cannot be paused: they have promised their lines".to_owned();
-        let help = "remove switch.host_queue, or switch.flow_control";
-        return Err(vec![wrong(what).help(help)]);
-    }
-    control.factory.port(port).map_err(|refusal| {
-        let name = control.kind.name();
-        let what = format!("{name} does not work with these ports");
-        let beside = scenario.beside.iter().map(|beside| beside.protocol.name());
-        let all: Vec<_> = std::iter::once(scenario.protocol.name())
-            .chain(beside)
-            .collect();
-        let label = format!(
-            "at a port of {rate} for {}, it {}",
-            all.join(" and "),
-            refusal.reason
-        );
-        let help = match relative(scenario, rate, &*control.factory) {
-            Some(other) => {
-                let works = format!("or set transport.kind = \"{other}\", which works with it");
-                format!("{}; {works}", refusal.instead)
-            }
-            None => refusal.instead,
-        };
-        vec![wrong(what).label(label).help(help)]
-    })
-}
-
-/// A transport of the same family as the only one of `scenario`, whose ports a flow control takes.
-fn relative(scenario: &Scenario, rate: Rate, control: &dyn ControlFactory) -> Option<&'static str> {
-    let own = scenario.protocol.name();
-    let family = own.split('+').next();
-    let buffer = scenario.switch.buffer.at(rate);
-    let works = |other: &&dyn Transport| {
-        let factory = other.configure(&toml::Table::new()).ok();
-        factory.is_some_and(|factory| {
-            let port = factory.fabric(rate, scenario.encap).port(buffer);
-            control.port(port).is_ok()
-        })
-    };
-    let registry = transports::registry();
-    let others = registry
-        .iter()
-        .filter(|other| other.name() != own && other.name().split('+').next() == family);
-    let mut others = others.filter(|_| scenario.beside.is_empty());
-    others.find(works).map(Transport::name)
 }
 
 /// Why a queue before a host's line cannot do what `port` does: it must know at arrival when a packet
