@@ -7,6 +7,7 @@ use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
 use crate::lone::{self, Lone};
 use crate::memory::{self, Need};
+use crate::resolve::Scenario;
 use crate::settings::{Source, Workload};
 use crate::traffic;
 use crate::typed::Settings;
@@ -75,19 +76,22 @@ fn duty(name: impl Into<String>, value: impl Into<String>) -> Figure {
     }
 }
 
-/// What the queues of the transports beside do at a port.
-fn legacy_queues(spec: &PortSpec) -> impl Iterator<Item = String> {
+/// What the queues of the transports beside do at a port, each with the name of its transport.
+fn legacy_queues(scenario: &Scenario, spec: &PortSpec) -> impl Iterator<Item = String> {
     let beside = spec.queues.iter().filter(|queue| queue.group > 0);
     beside.filter_map(|queue| {
         let Limit::Bytes(room) = queue.limit else {
             return None;
         };
-        let mark = queue.mark.map_or_else(String::new, |mark| {
+        let mark = queue.mark.filter(|mark| mark.min < room);
+        let mark = mark.map_or_else(String::new, |mark| {
             format!(", marked from {}", human::bytes(mark.min))
         });
         let (Share::Bytes(weight) | Share::Packets(weight)) = spec.shares[usize::from(queue.group)];
         Some(format!(
-            "weight {weight} against 100 of the transport's data; {} may wait{mark}",
+            "{}: weight {weight} against 100 of {}; {} may wait{mark}",
+            scenario.name_of(queue.group), // a lane's queues are a group
+            scenario.protocol.name(),
             human::bytes(room),
         ))
     })
@@ -237,7 +241,7 @@ impl Assembled {
                     ),
                 ));
             }
-            let mut queues: Vec<String> = legacy_queues(spec).collect();
+            let mut queues: Vec<String> = legacy_queues(&self.scenario, spec).collect();
             queues.dedup(); // those of one transport's priorities
             let figure = |said| duty(format!("legacy queue {at}"), said);
             figures.extend(queues.into_iter().map(figure));

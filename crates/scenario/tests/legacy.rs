@@ -334,3 +334,53 @@ fn ndp_cuts_what_a_memory_that_ports_share_has_no_room_for() {
         run(text, &["switch.shared_buffer=20KB"], 3).fingerprint
     );
 }
+
+/// Four transports in lanes of one star.
+const FOUR: &str = r#"
+[topology]
+kind = "star"
+hosts = 9
+host_rate = "25Gbps"
+[transport]
+kind = "ndp"
+[[workload]]
+kind = "incast"
+senders = 4
+[[workload]]
+kind = "incast"
+transport = "expresspass"
+senders = 4
+[[workload]]
+kind = "incast"
+transport = "homa"
+senders = 4
+[[workload]]
+kind = "incast"
+transport = "dctcp"
+senders = 4
+"#;
+
+#[test]
+fn every_queue_of_those_beside_is_told_with_its_transport() {
+    let queues = |sets: &[&str]| {
+        let figures = assembled(FOUR, sets).figures();
+        let queues = figures.into_iter();
+        let queues = queues.filter(|figure| figure.name == "legacy queue at 25 Gb/s");
+        queues.map(|figure| figure.value).collect::<Vec<_>>()
+    };
+    let says = "weight 33 against 100 of ndp; 385 KB may wait";
+    assert_eq!(
+        queues(&[]),
+        [
+            format!("expresspass: {says}"),
+            format!("homa: {says}"),
+            format!("dctcp: {says}, marked from 100 KB")
+        ]
+    );
+    // Nothing is marked beyond what may wait.
+    let said = queues(&["switch.legacy.buffer=50KB"]);
+    assert_eq!(
+        said[2],
+        "dctcp: weight 33 against 100 of ndp; 50 KB may wait"
+    );
+}
