@@ -9,8 +9,8 @@ use crate::resolve::Scenario;
 use crate::settings::{self, FaultKind, Shape};
 use crate::tree;
 use crate::typed::{Chosen, Settings};
-use model::intent::{Limit, PortSpec, QueueSpec};
-use model::{Encap, EndpointConfig, HostId, Net as _};
+use model::intent::{DropMeasure, Limit, PortSpec, QueueSpec};
+use model::{Class, Encap, EndpointConfig, HostId, Net as _};
 use results::human;
 use std::sync::Arc;
 use topology::{Link, NodeId, Routes, Topology};
@@ -69,7 +69,7 @@ pub(crate) fn warnings(
 }
 
 /// The run's own transport, and those beside it.
-fn all(scenario: &Scenario) -> impl Iterator<Item = (&dyn Transport, &dyn Factory)> {
+pub(crate) fn all(scenario: &Scenario) -> impl Iterator<Item = (&dyn Transport, &dyn Factory)> {
     let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
     std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside)
 }
@@ -197,7 +197,7 @@ fn chosen<T>(value: &Chosen<T>) -> bool {
     value.is_given && !value.is_default
 }
 
-/// What is odd about the memory of switches: a buffer that is not read, or that no full frame fits into.
+/// What is odd about the memory of switches: a buffer that is not read, or a queue that no full frame fits into.
 pub(crate) fn buffers(
     scenario: &Scenario,
     topology: &Topology,
@@ -214,65 +214,128 @@ pub(crate) fn buffers(
                  switch.shared_buffer, or a greater switch.shared_alpha"
             ));
         }
-        let unread = chosen(&switch.buffer) && !switch.host_queue;
-        return unread.then(|| {
-            "switch.buffer is not read, because the ports of a switch share a memory, which switch.shared_buffer sets"
-                .to_owned()
-        });
     }
-    if !reads_buffer(topology, ports) {
-        let legacy = Legacy::of(scenario).ok().flatten();
-        let legacy_reads =
-            legacy.is_some_and(|legacy| legacy.own) && scenario.legacy.buffer.is_none();
-        let unread = chosen(&switch.buffer) && !legacy_reads;
-        return unread.then(|| {
-            "switch.buffer is not read, because every queue of these ports has a limit of its own, which the \
-             transport sets"
-                .to_owned()
-        });
-    }
-    let small = |(link, port): &(&Link, &Arc<PortSpec>)| {
-        !topology.is_host(link.from) && port.data().is_some() && port.buffer < full
-    };
-    let (link, port) = topology.links.iter().zip(ports).find(small)?;
-    let name = |node| &topology.node(node).name;
-    Some(format!(
-        "no full frame of {full} fits into the buffer of {} at {} -> {}; set switch.buffer",
-        port.buffer,
-        name(link.from),
-        name(link.to)
-    ))
+    small(scenario, topology, ports, full).or_else(|| unread_buffer(scenario, topology, ports))
 }
 
-/// Marks and drops of one class that begin where nothing waits any more: above what a port of a switch holds.
+/// `switch.buffer` is set, and nothing has its room.
+fn unread_buffer(
+    scenario: &Scenario,
+    topology: &Topology,
+    ports: &[Arc<PortSpec>],
+) -> Option<String> {
+    let switch = &scenario.switch;
+    let why = if switch.shared_buffer.is_some() {
+        let why = "the ports of a switch share a memory, which switch.shared_buffer sets";
+        (!switch.host_queue).then_some(why)
+    } else {
+        let legacy = Legacy::of(scenario).ok().flatten();
+        let reads = legacy.is_some_and(|legacy| legacy.own) && scenario.legacy.buffer.is_none();
+        let why = "every queue of these ports has a limit of its own, which the transport sets";
+        (!reads && !reads_buffer(topology, ports)).then_some(why)
+    };
+    let why = why.filter(|_| chosen(&switch.buffer))?;
+    Some(format!("switch.buffer is not read, because {why}"))
+}
+
+/// Bytes that may wait in a queue of `port`, where bytes are its limit and are its own or the port's.
+fn room(scenario: &Scenario, port: &PortSpec, queue: &QueueSpec) -> Option<Bytes> {
+    match queue.limit {
+        Limit::Port => Some(port.buffer).filter(|_| scenario.switch.shared_buffer.is_none()),
+        Limit::Bytes(room) => Some(room),
+        Limit::Packets(_) | Limit::Credits | Limit::None => None,
+    }
+}
+
+/// Whether frames with payload join the queue at `place` of a port.
+fn takes_data(port: &PortSpec, place: usize) -> bool {
+    let joins = |lane, class, priority| port.queue_of(lane, class, priority, false) == Some(place);
+    let data = [Class::Scheduled, Class::Unscheduled, Class::Plain];
+    (0..model::LANES).any(|lane| {
+        data.into_iter()
+            .any(|class| (0..8).any(|priority| joins(lane, class, priority)))
+    })
+}
+
+/// Whose a queue is that has bytes of its own as its limit, and the key that sets them: by the lane that it takes.
+fn own_limit(scenario: &Scenario, queue: &QueueSpec) -> (&'static str, String) {
+    let lane = u8::try_from(queue.takes.lanes.trailing_zeros()).expect("a byte has eight bits");
+    let name = scenario.name_of(lane);
+    let key = if lane == 0 {
+        format!("the limit that transport.{name} has")
+    } else if scenario.legacy.buffer.is_some() {
+        "switch.legacy.buffer".to_owned()
+    } else {
+        "switch.buffer".to_owned()
+    };
+    (name, key)
+}
+
+/// A queue of a switch that takes data, and that no full frame fits into: what is sent there never arrives.
+fn small(
+    scenario: &Scenario,
+    topology: &Topology,
+    ports: &[Arc<PortSpec>],
+    full: Bytes,
+) -> Option<String> {
+    let links = topology.links.iter().zip(ports);
+    let mut links = links.filter(|(link, _)| !topology.is_host(link.from));
+    links.find_map(|(link, port)| {
+        let tight = |queue: &QueueSpec| room(scenario, port, queue).filter(|&room| room < full);
+        let queues = port.queues.iter().enumerate();
+        let mut small = queues.filter(|&(place, of)| tight(of).is_some() && takes_data(port, place));
+        let (_, first) = small.next()?;
+        let room = tight(first)?;
+        let at = between(topology, link);
+        if first.limit == Limit::Port {
+            return Some(format!(
+                "no full frame of {full} fits into the buffer of {room} at {at}; set switch.buffer"
+            ));
+        }
+        let (name, key) = own_limit(scenario, first);
+        let mut names = vec![name];
+        names.extend(small.map(|(_, queue)| own_limit(scenario, queue).0));
+        names.dedup();
+        Some(format!(
+            "no full frame of {full} fits into the {room} that {} may have waiting at {at}, and what they send there never \
+             arrives; set {key}",
+            names.join(" and ")
+        ))
+    })
+}
+
+/// A link, by the names of its ends.
+fn between(topology: &Topology, link: &Link) -> String {
+    let name = |node| &topology.node(node).name;
+    format!("{} -> {}", name(link.from), name(link.to))
+}
+
+/// Marks and drops of one class that begin where nothing waits any more: above what a queue of a switch holds.
 pub(crate) fn thresholds(
     scenario: &Scenario,
     topology: &Topology,
     ports: &[Arc<PortSpec>],
 ) -> Option<String> {
-    if scenario.switch.shared_buffer.is_some() {
-        return None;
-    }
-    let mut all = topology.links.iter().zip(ports);
-    all.find_map(|(link, port)| {
-        let waits = |queue: &&QueueSpec| queue.limit == Limit::Port;
-        let queue = port.queues.iter().filter(waits).find_map(|queue| {
-            let marks = queue.mark.map(|mark| ("packets are marked".to_owned(), mark.min));
-            let drops = queue.drop.map(|drop| {
-                let what = format!("{} packets are dropped", drop.victim.name());
-                (what, drop.threshold)
-            });
-            let mut both = [marks, drops].into_iter().flatten();
-            both.find(|&(_, from)| from >= port.buffer)
-        });
-        let (what, from) = queue.filter(|_| !topology.is_host(link.from))?;
-        let name = |node| &topology.node(node).name;
-        Some(format!(
-            "{what} from {from} on, and no more than {} wait at {} -> {}: it never happens; set switch.buffer, or the threshold",
-            port.buffer,
-            name(link.from),
-            name(link.to)
-        ))
+    let links = topology.links.iter().zip(ports);
+    let mut links = links.filter(|(link, _)| !topology.is_host(link.from));
+    links.find_map(|(link, port)| {
+        port.queues.iter().find_map(|queue| {
+            let room = room(scenario, port, queue)?;
+            let own = queue.limit != Limit::Port;
+            // What waits in all of the port may be more than one queue of it holds.
+            let drop = queue.drop.filter(|drop| !own || drop.measure != DropMeasure::Port);
+            let drop = drop.map(|drop| (format!("{} packets are dropped", drop.victim.name()), drop.threshold));
+            let mark = queue.mark.map(|mark| ("packets are marked".to_owned(), mark.min));
+            let (what, from) = [mark, drop].into_iter().flatten().find(|&(_, from)| from >= room)?;
+            let (whose, key) = match own_limit(scenario, queue) {
+                (name, key) if own => (format!(" of {name}"), key),
+                _ => (String::new(), "switch.buffer".to_owned()),
+            };
+            Some(format!(
+                "{what} from {from} on, and no more than {room}{whose} wait at {}: it never happens; set {key}, or the threshold",
+                between(topology, link)
+            ))
+        })
     })
 }
 

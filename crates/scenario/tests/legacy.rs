@@ -384,3 +384,28 @@ fn every_queue_of_those_beside_is_told_with_its_transport() {
         "dctcp: weight 33 against 100 of ndp; 50 KB may wait"
     );
 }
+
+#[test]
+fn a_queue_beside_others_without_room_for_a_frame_is_warned_of() {
+    let said = |text: &str, sets: &[&str]| assembled(text, sets).warnings.join("\n");
+    let all = "no full frame of 1.538KB fits into the 1KB that expresspass and homa and dctcp may have waiting at tor0 -> h0, and \
+               what they send there never arrives; set switch.legacy.buffer";
+    let small = said(FOUR, &["switch.legacy.buffer=1KB"]);
+    assert!(small.contains(all), "{small}");
+    let marks = "packets are marked from 99.97KB on, and no more than 1KB of dctcp wait at tor0 -> h0: it never happens; set \
+                 switch.legacy.buffer, or the threshold";
+    assert!(small.contains(marks), "{small}");
+    let buffer = said(FOUR, &["switch.buffer=1KB"]);
+    assert!(
+        buffer.contains("never arrives; set switch.buffer"),
+        "{buffer}"
+    );
+    // Limits of their own hold where ports share a memory, too.
+    let shared = ["switch.shared_buffer=1MB", "switch.legacy.buffer=1KB"];
+    let shared = said(FOUR, &shared);
+    assert!(shared.contains(all), "{shared}");
+    for fits in ["switch.legacy.buffer=1538B", "switch.legacy.buffer=1MB"] {
+        let said = said(FOUR, &[fits]);
+        assert!(!said.contains("no full frame"), "{said}");
+    }
+}
