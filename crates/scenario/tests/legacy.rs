@@ -409,3 +409,27 @@ fn a_queue_beside_others_without_room_for_a_frame_is_warned_of() {
         assert!(!said.contains("no full frame"), "{said}");
     }
 }
+
+/// What is said of a scenario that cannot run, with these settings on top.
+fn refused(text: &str, sets: &[&str]) -> String {
+    let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let found = load_text("a.toml", text, &sets).and_then(Scenario::assemble);
+    found.err().unwrap().render(false)
+}
+
+#[test]
+fn a_flow_control_names_the_transport_that_it_does_not_work_with() {
+    let said = refused(FOUR, &["switch.flow_control=pfc"]);
+    assert!(
+        said.contains("at a port of 25Gbps for ndp, it cuts"),
+        "{said}"
+    );
+    assert!(said.contains("this is about ndp alone"), "{said}");
+    // Queues of several are those of all.
+    let said = refused(MESSAGES, &["switch.flow_control=bfc"]);
+    assert!(
+        said.contains("for expresspass+aeolus and dctcp, it has"),
+        "{said}"
+    );
+    assert!(!said.contains("this is about"), "{said}");
+}

@@ -2,8 +2,9 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Scenario;
+use crate::warnings;
 use model::intent::PortSpec;
-use transports::{ControlFactory, Transport};
+use transports::{ControlFactory, Factory, Refusal, Transport};
 use units::Rate;
 
 /// What the flow control of `scenario` makes of a port.
@@ -24,24 +25,41 @@ pub(super) fn controlled(
     control.factory.port(port).map_err(|refusal| {
         let name = control.kind.name();
         let what = format!("{name} does not work with these ports");
-        let beside = scenario.beside.iter().map(|beside| beside.protocol.name());
-        let all: Vec<_> = std::iter::once(scenario.protocol.name())
-            .chain(beside)
-            .collect();
-        let label = format!(
-            "at a port of {rate} for {}, it {}",
-            all.join(" and "),
-            refusal.reason
-        );
+        let blamed = blamed(scenario, rate, &*control.factory, &refusal);
+        let names = blamed.join(" and ");
+        let label = format!("at a port of {rate} for {names}, it {}", refusal.reason);
         let help = match relative(scenario, rate, &*control.factory) {
             Some(other) => {
                 let works = format!("or set transport.kind = \"{other}\", which works with it");
                 format!("{}; {works}", refusal.instead)
             }
-            None => refusal.instead,
+            None if blamed.len() > scenario.beside.len() => refusal.instead,
+            None => format!("{}; this is about {names} alone", refusal.instead),
         };
         vec![wrong(what).label(label).help(help)]
     })
+}
+
+/// The transports whose own ports a flow control refuses for the same reason; all of them, where it is the port of them
+/// together.
+fn blamed(
+    scenario: &Scenario,
+    rate: Rate,
+    control: &dyn ControlFactory,
+    why: &Refusal,
+) -> Vec<&'static str> {
+    let buffer = scenario.switch.buffer.at(rate);
+    let refused = |factory: &dyn Factory| {
+        let port = factory.fabric(rate, scenario.encap).port(buffer);
+        control
+            .port(port)
+            .is_err_and(|own| own.reason == why.reason)
+    };
+    let all = warnings::all(scenario).map(|(of, factory)| (of.name(), refused(factory)));
+    let all: Vec<_> = all.collect();
+    let none = !all.iter().any(|&(_, refused)| refused);
+    let blamed = all.into_iter().filter(|&(_, refused)| none || refused);
+    blamed.map(|(name, _)| name).collect()
 }
 
 /// A transport of the same family as the only one of `scenario`, whose ports a flow control takes.
