@@ -8,6 +8,7 @@ mod controlled;
 mod graph;
 pub(crate) mod legacy;
 
+use crate::beside::Beside;
 use crate::choice::{BalanceOf, Headers};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
 use crate::resolve::Scenario;
@@ -334,10 +335,10 @@ pub(crate) fn port(
         own: own_port,
         ..
     } = scenario.factory.fabric(rate, encap);
-    let mut errors = Vec::new();
-    if own_port.is_some() {
-        errors.extend(needless(scenario));
+    if let Some(error) = own_port.as_ref().and_then(|_| needless(scenario)) {
+        return Err(vec![error]);
     }
+    let mut errors = Vec::new();
     let mut credit = credit_of(scenario, credit).unwrap_or_else(|e| {
         errors.push(e);
         None
@@ -454,15 +455,22 @@ fn credit_of(
 ) -> Result<Option<CreditSpec>, Diagnostic> {
     let (said, section) = (&scenario.credit, &scenario.credit.section);
     let Some(mut credit) = asked else {
-        if section.any_given() {
-            return Err(section
-                .problem(
-                    "queue_limit",
-                    format!("{} uses no credits", scenario.protocol.name()),
-                )
-                .help("remove [switch.credit], or choose a transport with credits"));
-        }
-        return Ok(None);
+        let Some(key) = section.given().next() else {
+            return Ok(None);
+        };
+        let what = format!("{} uses no credits", scenario.protocol.name());
+        let mut beside = scenario.beside.iter();
+        let theirs = |of: &&Beside| {
+            let fabric = of.factory.fabric(Rate::gbps(100), scenario.encap);
+            fabric.credit.is_some()
+        };
+        let theirs = beside.find(theirs).map_or_else(String::new, |of| {
+            format!("those of {} wait as it asks", of.protocol.name())
+        });
+        return Err(section
+            .problem(key, what)
+            .label(theirs)
+            .help("remove [switch.credit], or choose a transport.kind with credits"));
     };
     credit.queue_limit = said.queue_limit.unwrap_or(credit.queue_limit);
     credit.bucket = said.bucket.unwrap_or(credit.bucket);

@@ -433,3 +433,25 @@ fn a_flow_control_names_the_transport_that_it_does_not_work_with() {
     );
     assert!(!said.contains("this is about"), "{said}");
 }
+
+#[test]
+fn credits_of_a_transport_beside_are_no_setting_of_the_runs_own() {
+    let key = "switch.credit.bucket=8";
+    let said = refused(FOUR, &[key]);
+    assert!(
+        said.contains("switch.credit.bucket means nothing here"),
+        "{said}"
+    );
+    assert!(!said.contains("uses no credits"), "{said}");
+    let said = refused(FOUR, &[key, "transport.kind=phost"]);
+    assert!(
+        said.contains("phost uses no credits")
+            && said.contains("^ those of expresspass wait as it asks"),
+        "{said}"
+    );
+    let said = refused(
+        FOUR,
+        &[key, "transport.kind=phost", "workload.1.transport=sird"],
+    );
+    assert!(said.contains("^\n help: remove [switch.credit]"), "{said}");
+}
