@@ -409,7 +409,7 @@ impl ExpressPassHost {
         }
         // First come, first looked at: a credit never overtakes another.
         let earliest = self.delayed.back().map_or(cx.now, |last| last.at);
-        let at = earliest.max(cx.now + draw_delay(&self.host_delay, cx));
+        let at = earliest.max(cx.now + self.host_delay.draw(cx.rng));
         self.delayed.push_back(Delayed { at, conn, credit });
     }
 
@@ -782,18 +782,5 @@ impl Endpoint for ExpressPassHost {
             ..self.host.counts
         };
         counts.report(report);
-    }
-}
-
-/// How long the host takes to look at a credit.
-fn draw_delay(delay: &HostDelay, cx: &mut Cx<'_>) -> Span {
-    match delay {
-        HostDelay::Constant(constant) => *constant,
-        HostDelay::Uniform(low, high) => Span(cx.rng.between(low.0, high.0)),
-        HostDelay::Quantiles(list) => {
-            // A place between two neighbours, each pair equally likely.
-            let pair = usize::try_from(cx.rng.below(list.len() as u64 - 1)).expect("a short list");
-            Span(cx.rng.between(list[pair].0, list[pair + 1].0))
-        }
     }
 }

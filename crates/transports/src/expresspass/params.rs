@@ -3,7 +3,7 @@
 use super::early::FirstRtt;
 use super::feedback::Controller;
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
-use model::{Class, Encap, EndpointConfig};
+use model::{Class, Encap, EndpointConfig, Rng};
 use parts::credit_gate::CreditGate;
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words, Written};
 use parts::keys::{self, Key, Profiles};
@@ -167,6 +167,22 @@ pub enum HostDelay {
     Uniform(Span, Span),
     /// Uniform between neighbours of a list of evenly spaced quantiles, ascending.
     Quantiles(Vec<Span>),
+}
+
+impl HostDelay {
+    /// How long it takes this time.
+    pub(super) fn draw(&self, rng: &mut Rng) -> Span {
+        match self {
+            Self::Constant(constant) => *constant,
+            Self::Uniform(low, high) => Span(rng.between(low.0, high.0)),
+            Self::Quantiles(list) => {
+                // A place between two neighbours, each pair equally likely.
+                let pair = rng.below(list.len() as u64 - 1);
+                let pair = usize::try_from(pair).expect("QUANTILES_MAX at most");
+                Span(rng.between(list[pair].0, list[pair + 1].0))
+            }
+        }
+    }
 }
 
 /// Quantiles of a measured host delay. [ours]

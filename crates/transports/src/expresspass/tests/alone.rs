@@ -727,7 +727,7 @@ fn a_question_whose_request_was_lost_is_answered() {
 fn a_delay_from_quantiles_lies_anywhere_between_two_neighbours() {
     let mut host = Alone::new(A);
     let delays = HostDelay::Quantiles([1, 2, 10].map(Span::us).to_vec());
-    let mut drawn = [(); 1_000].map(|()| host.step(|_, cx| draw_delay(&delays, cx)));
+    let mut drawn = [(); 1_000].map(|()| host.step(|_, cx| delays.draw(cx.rng)));
     drawn.sort_unstable();
     assert!(Span::us(1) <= drawn[0] && drawn[999] <= Span::us(10));
     // The median is 2 us, and half of the rest lies beyond 6 us.
