@@ -30,6 +30,6 @@ pub mod waiting;
 
 pub use control::{Caution, Control, ControlFactory, LINK_FRAME, Neighbour, Place};
 pub use transport::{
-    Crowd, Fabric, Factory, Impatience, NO_CONTROL, ParamError, Parameter, Protected, Refusal,
-    Registry, Transport, Unread, unread,
+    Crowd, Fabric, Factory, Impatience, NO_CONTROL, Pacing, ParamError, Parameter, Protected,
+    Refusal, Registry, Transport, Unread, unread,
 };

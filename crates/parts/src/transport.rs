@@ -201,6 +201,10 @@ pub trait Factory: Send + Sync {
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         None
     }
+    /// How hosts answer the credits that pace them, where queues have a bound that follows from it.
+    fn pacing(&self) -> Option<Pacing> {
+        None
+    }
     /// Frames of one message that are under way at most, on a network with room for more. `None` where nothing of its own
     /// bounds them.
     fn window_max(&self, encap: Encap) -> Option<u32> {
@@ -225,6 +229,17 @@ pub trait Factory: Send + Sync {
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric;
     /// Every parameter with its final value, for `resolved.toml`.
     fn resolved(&self) -> toml::Table;
+}
+
+/// How hosts answer credits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Least and most time from a credit's arrival at a host to its data.
+    pub host_delay: (Span, Span),
+    /// Smallest credit on the wire, in bytes.
+    pub credit_size_min: u16,
+    /// Credits that a host's own line held back may leave at once, beyond what its shaper lets through back to back.
+    pub held: u16,
 }
 
 /// Queues may take longer to drain than a host waits in good order for a word.

@@ -301,12 +301,8 @@ impl Assembled {
         if !self.scenario.beside.is_empty() || self.scenario.control.is_some() {
             return None; // others' frames come in between, and pauses keep what credits have released
         }
-        let parameters = self.scenario.factory.resolved();
-        let size = |key: &str| {
-            let bytes = parameters.get(key)?.as_str()?.parse::<Bytes>().ok()?;
-            u16::try_from(bytes.0).ok()
-        };
-        let (host_delay_least, host_delay_most) = host_delay(parameters.get("host_delay")?)?;
+        let pacing = self.scenario.factory.pacing()?;
+        let (host_delay_least, host_delay_most) = pacing.host_delay;
         let credit = *self.ports.first()?.credit()?;
         if credit.count != CreditCount::Credits {
             return None;
@@ -314,11 +310,10 @@ impl Assembled {
         let rules = bound::Rules {
             host_delay_least,
             host_delay_most,
-            credit_size_min: size("credit_size_min")?,
+            credit_size_min: pacing.credit_size_min,
             credit_size_mean: credit.size_mean,
             frame_max: credit.frame_max,
-            // A credit that a host's line held back may leave together with the bucket.
-            bucket: credit.bucket + u16::from(parameters.get("nic_jitter")?.as_float()? > 0.0),
+            bucket: credit.bucket + pacing.held,
         };
         let lines: Option<Vec<_>> = (0..self.topology.links.len())
             .map(|link| self.line(link))
@@ -776,17 +771,4 @@ pub(crate) fn sendable(run: &Assembled, message: &Message, until: Time) -> u64 {
     let share =
         u128::from(run.encap.payload_max) * u128::from(line) / u128::from(run.encap.wire_max());
     message.size.min(u64::try_from(share).unwrap_or(u64::MAX))
-}
-
-/// Least and most of a host delay as parameters write it: `"1us"`, `{ uniform = [a, b] }` or
-/// `{ quantiles = [a, ..., z] }`.
-fn host_delay(value: &toml::Value) -> Option<(Span, Span)> {
-    let one = |value: &toml::Value| value.as_str()?.parse::<Span>().ok();
-    match value {
-        toml::Value::Table(table) => {
-            let list = table.values().next()?.as_array()?;
-            Some((one(list.first()?)?, one(list.last()?)?))
-        }
-        _ => one(value).map(|delay| (delay, delay)),
-    }
 }

@@ -42,7 +42,7 @@ use parts::credit_gate::CreditGate;
 use parts::keys;
 use parts::slab::Slab;
 use parts::timers::Timers;
-use parts::{Fabric, Factory, ParamError, Parameter, Refusal, Transport, Unread};
+use parts::{Fabric, Factory, Pacing, ParamError, Parameter, Refusal, Transport, Unread};
 use receiver::{Flows, Receiver, fetch_soon};
 use sender::{Fate, Sender};
 use settings::Settings;
@@ -140,6 +140,9 @@ impl Factory for Configured {
     }
     fn unread(&self) -> Vec<Unread> {
         self.params.without_effect()
+    }
+    fn pacing(&self) -> Option<Pacing> {
+        Some(self.params.pacing())
     }
     fn remembers(&self) -> Span {
         self.params.close_wait

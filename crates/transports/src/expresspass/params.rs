@@ -8,7 +8,7 @@ use parts::credit_gate::CreditGate;
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words, Written};
 use parts::keys::{self, Key, Profiles};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
-use parts::{ParamError, Unread};
+use parts::{Pacing, ParamError, Unread};
 use toml::{Table, Value};
 use units::Span;
 
@@ -180,6 +180,18 @@ impl HostDelay {
                 let pair = rng.below(list.len() as u64 - 1);
                 let pair = usize::try_from(pair).expect("QUANTILES_MAX at most");
                 Span(rng.between(list[pair].0, list[pair + 1].0))
+            }
+        }
+    }
+
+    /// The least and the most.
+    fn range(&self) -> (Span, Span) {
+        match self {
+            Self::Constant(delay) => (*delay, *delay),
+            Self::Uniform(least, most) => (*least, *most),
+            Self::Quantiles(list) => {
+                let end = |end: Option<&Span>| end.copied().unwrap_or_default();
+                (end(list.first()), end(list.last()))
             }
         }
     }
@@ -360,6 +372,16 @@ impl Params {
     pub(super) fn hold(&self, gate: CreditGate) -> CreditGate {
         let sizes = self.credit_size_max - self.credit_size_min + 1;
         gate.holding(self.credit_size_min, sizes, self.nic_jitter)
+    }
+
+    /// How hosts answer credits.
+    pub(super) fn pacing(&self) -> Pacing {
+        Pacing {
+            host_delay: self.host_delay.range(),
+            credit_size_min: self.credit_size_min,
+            // A credit that the line held back may leave together with the bucket.
+            held: u16::from(self.nic_jitter > 0.0),
+        }
     }
 
     /// What every port must do with credits.
