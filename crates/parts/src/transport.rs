@@ -201,6 +201,10 @@ pub trait Factory: Send + Sync {
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         None
     }
+    /// The parameter that says after how long a silence a host gives its peer up, and its value, where one does.
+    fn patience(&self) -> Option<(&'static str, Span)> {
+        None
+    }
     /// How hosts answer the credits that pace them, where queues have a bound that follows from it.
     fn pacing(&self) -> Option<Pacing> {
         None

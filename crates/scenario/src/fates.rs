@@ -114,20 +114,18 @@ impl Assembled {
 
     /// That ends of the transport wait for a silent peer as long as the run lasts, where they do: nobody has given up then.
     fn patience(&self) -> String {
-        let parameters = self.scenario.factory.resolved();
-        let timeout = parameters.get("timeout").and_then(toml::Value::as_str);
-        let timeout = timeout.and_then(|text| text.parse::<Span>().ok());
-        let Some(timeout) = timeout.filter(|timeout| timeout.0 >= self.until().0) else {
+        let patience = self.scenario.factory.patience();
+        let Some((key, patience)) = patience.filter(|(_, wait)| wait.0 >= self.until().0) else {
             return String::new();
         };
         let name = self.scenario.protocol.name();
-        let key = if name.contains('+') {
-            format!("'transport.\"{name}\".timeout={PATIENCE}'")
+        let set = if name.contains('+') {
+            format!("'transport.\"{name}\".{key}={PATIENCE}'")
         } else {
-            format!("transport.{name}.timeout={PATIENCE}")
+            format!("transport.{name}.{key}={PATIENCE}")
         };
         format!(
-            ". Hosts give a silent peer up after {timeout}, no sooner than the run ends: with --set {key} they would have"
+            ". Hosts give a silent peer up after {patience}, no sooner than the run ends: with --set {set} they would have"
         )
     }
 

@@ -372,6 +372,19 @@ fn more_time_is_no_vain_advice_where_it_helps() {
     );
 }
 
+/// Homa without recovery gives nobody up, whatever its `timeout`: none would help.
+#[test]
+fn who_gives_nobody_up_is_not_called_patient() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 4\n[workload]\nkind = \"incast\"\nsenders = 3\nsize = \"20KB\"\n\
+                [transport]\nkind = \"homa\"\n[[faults]]\nkind = \"loss\"\nlink = \"h1 -> tor0\"\nchance = 1.0\n";
+    for (recovery, patient) in [("true", true), ("false", false)] {
+        let record = run(text, &[&format!("transport.homa.recovery={recovery}")]);
+        assert_eq!(record.status, Status::Unfinished, "{recovery}");
+        let tells = said(&record, "give a silent peer up after 10s");
+        assert_eq!(tells, patient, "{recovery}: {:?}", record.warnings);
+    }
+}
+
 /// Where packets take all ways, what they say to each other does too: one way that is silently dead stops nobody.
 #[test]
 fn a_way_that_is_silently_dead_stops_nobody_whose_packets_take_all() {

@@ -24,7 +24,7 @@ use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig};
 use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
-use units::Rate;
+use units::{Rate, Span};
 
 /// dcPIM in the registry.
 pub static DCPIM: Dcpim = Dcpim;
@@ -65,6 +65,9 @@ impl Factory for Params {
     }
     fn unread(&self) -> Vec<Unread> {
         self.without_effect()
+    }
+    fn patience(&self) -> Option<(&'static str, Span)> {
+        Some(("timeout", self.timeout))
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

@@ -26,7 +26,7 @@ use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
 use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Transport, Unread};
-use units::Rate;
+use units::{Rate, Span};
 
 /// Fastpass in the registry.
 pub static FASTPASS: Fastpass = Fastpass;
@@ -71,6 +71,9 @@ impl Factory for Params {
     }
     fn protects(&self, config: &EndpointConfig, _: Crowd) -> Option<Protected> {
         self.meets(config.rate)
+    }
+    fn patience(&self) -> Option<(&'static str, Span)> {
+        Some(("timeout", self.timeout))
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

@@ -85,6 +85,9 @@ impl Factory for Params {
     fn window_key(&self) -> Option<&'static str> {
         Some("max_incoming")
     }
+    fn patience(&self) -> Option<(&'static str, Span)> {
+        self.recovery.then_some(("timeout", self.timeout))
+    }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
     }

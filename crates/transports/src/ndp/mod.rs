@@ -28,7 +28,7 @@ use parts::{
     Crowd, Fabric, Factory, Impatience, ParamError, Parameter, Protected, Refusal, Transport,
     Unread,
 };
-use units::Rate;
+use units::{Rate, Span};
 
 /// NDP on switches that trim. [ndp]
 pub static NDP: Ndp = Ndp {
@@ -99,6 +99,9 @@ impl Factory for Params {
     }
     fn window_max(&self, _: Encap) -> Option<u32> {
         Some(settings::window_max(self))
+    }
+    fn patience(&self) -> Option<(&'static str, Span)> {
+        Some(("timeout", self.timeout))
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

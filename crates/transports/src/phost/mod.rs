@@ -19,7 +19,7 @@ use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig};
 use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
-use units::Rate;
+use units::{Rate, Span};
 
 /// pHost in the registry.
 pub static PHOST: Phost = Phost;
@@ -57,6 +57,9 @@ impl Factory for Params {
     }
     fn unread(&self) -> Vec<Unread> {
         self.without_effect()
+    }
+    fn patience(&self) -> Option<(&'static str, Span)> {
+        Some(("timeout", self.timeout))
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

@@ -23,7 +23,7 @@ use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
 use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
-use units::Rate;
+use units::{Rate, Span};
 
 /// SIRD in the registry.
 pub static SIRD: Sird = Sird;
@@ -61,6 +61,9 @@ impl Factory for Params {
     }
     fn unread(&self) -> Vec<Unread> {
         self.without_effect()
+    }
+    fn patience(&self) -> Option<(&'static str, Span)> {
+        Some(("timeout", self.timeout))
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC

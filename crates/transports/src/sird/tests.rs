@@ -409,7 +409,7 @@ fn a_liar_holds_no_more_than_a_pair() {
     // What has come is no more out.
     assert_eq!(alone.host.crediting.used, 15_380 - 84);
     assert!(alone.poll().is_none());
-    alone.now = Time(1).after(units::Span::ms(1));
+    alone.now = Time(1).after(Span::ms(1));
     alone.call(Endpoint::on_deadline);
     // One frame at a time, until something comes.
     assert_eq!(alone.host.crediting.used, 1538);
