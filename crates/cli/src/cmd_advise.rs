@@ -388,12 +388,7 @@ fn knobs(run: &Assembled) -> Vec<Knob> {
         uneven,
     };
     let mut found = Vec::new();
-    let resolved: toml::Table = run.scenario.resolved_toml().parse().unwrap_or_default();
-    let buffer = resolved.get("switch").and_then(|switch| {
-        let told = switch.get("buffer")?.as_str()?;
-        told.parse::<Bytes>().ok()
-    });
-    if let Some(Bytes(buffer)) = buffer.filter(|_| run.reads_buffer()) {
+    if let Some(Bytes(buffer)) = run.buffer_read() {
         found.push(one("buffer", "switch.buffer", buffer, "B", false));
     }
     let queues = || run.ports.iter().flat_map(|port| &port.queues);

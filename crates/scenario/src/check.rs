@@ -262,9 +262,11 @@ impl Assembled {
         }
     }
 
-    /// Whether anything in a port of a switch is limited by `switch.buffer`.
-    pub fn reads_buffer(&self) -> bool {
-        crate::warnings::reads_buffer(&self.topology, &self.ports)
+    /// `switch.buffer`, where something in a port of a switch is limited by it, and every port has as much.
+    pub fn buffer_read(&self) -> Option<Bytes> {
+        let room = *self.scenario.switch.buffer;
+        let reads = crate::warnings::reads_buffer(&self.topology, &self.ports);
+        (reads && room.per.is_none()).then_some(room.bytes)
     }
 
     /// How much credited data can wait in each kind of port of a switch.
