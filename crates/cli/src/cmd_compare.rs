@@ -337,8 +337,7 @@ pub(crate) fn points(args: &CompareArgs, global: &Global) -> Result<Vec<Point>, 
     sweep::points(&axes, &seeds).map_err(Refusal::Sweep)
 }
 
-/// The cases of the file that `--case` leaves, as axes. Cases of `transport` are told apart as transports are that
-/// `--set` lists.
+/// The cases of the file that `--case` leaves, as axes.
 fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>, String> {
     let all = || file.cases.iter().flat_map(|cases| &cases.cases);
     let names = || all().map(|case| case.name.as_str());
@@ -387,13 +386,8 @@ fn cases(file: &Scenario, only: &[String], sets: &[String]) -> Result<Vec<Axis>,
         let values: Vec<_> = values
             .map(|case| (case.name.clone(), case.sets.clone()))
             .collect();
-        let transports = cases.of == "transport";
         Axis {
-            key: if transports {
-                "transport.kind".to_owned()
-            } else {
-                cases.of.clone()
-            },
+            key: cases.key().to_owned(),
             varies: values.len() > 1,
             values,
         }

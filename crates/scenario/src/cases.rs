@@ -17,6 +17,20 @@ pub struct CasesOf {
     pub cases: Vec<Case>,
 }
 
+/// The kind whose cases are told apart by their transports' names.
+const TRANSPORTS: &str = "transport";
+
+impl CasesOf {
+    /// What varies among them, as `--set` names it where it lists the same; their kind where no key says it.
+    pub fn key(&self) -> &str {
+        if self.of == TRANSPORTS {
+            "transport.kind"
+        } else {
+            &self.of
+        }
+    }
+}
+
 /// Settings that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
