@@ -15,10 +15,6 @@ const KIND: u8 = 0x0f;
 const KINDS_MAX: usize = 16;
 /// Bits of each half of the head.
 const HALF: u32 = 48;
-/// Fields in which a packet may differ from the one that it repeats.
-const BESIDES: [&str; 8] = [
-    "again", "crowd", "free", "known", "late", "nth", "unasked", "way",
-];
 /// Where the flags begin.
 const FLAGS: u32 = 96;
 /// All bits.
@@ -173,6 +169,18 @@ impl Value for Lifetime {
     }
 }
 
+/// What a field means to those who know no transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The connection that the packet is about, where it travels on another: [`Codec::about`].
+    Connection,
+    /// The moment that a credit is for: [`Codec::is_timed`].
+    Moment,
+    /// How it is said and not what, like how often, by which way, or how much leaves unasked, which is less the second
+    /// time: a packet that differs in it alone repeats another. [`Codec::repeats`]
+    Aside,
+}
+
 /// A declared field.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
@@ -182,6 +190,8 @@ pub struct Field {
     pub at: (u32, u32),
     /// What it says, with its unit.
     pub meaning: &'static str,
+    /// What it means to those who know no transport, where it means something to them.
+    pub role: Option<Role>,
     /// Whether a number means something there.
     pub is_known: fn(u64) -> bool,
 }
@@ -369,11 +379,9 @@ impl Codec for Layout {
         word.class() == Class::Credit || (self.releases)(word)
     }
 
-    /// Some fields do not count: they say how often, by which way and beside how many others it is said, or how much
-    /// leaves unasked, which is less the second time.
     fn repeats(&self, packet: &Packet, before: &Packet) -> bool {
         let same = |field: &Field| {
-            BESIDES.contains(&field.name) || field.read(packet) == field.read(before)
+            field.role == Some(Role::Aside) || field.read(packet) == field.read(before)
         };
         let alike = packet.kind() & KIND == before.kind() & KIND;
         alike
@@ -382,22 +390,17 @@ impl Codec for Layout {
                 .is_some_and(|kind| kind.fields.iter().all(same))
     }
 
-    /// The field that is called `flow`.
     fn about(&self, packet: &Packet) -> Option<u32> {
         let mut fields = self.kind(packet)?.fields.iter();
-        let flow = fields.find(|field| field.name == "flow")?;
-        u32::try_from(flow.read(packet)).ok()
+        let connection = fields.find(|field| field.role == Some(Role::Connection))?;
+        u32::try_from(connection.read(packet)).ok()
     }
 
-    /// Where a credit has a field that is called `slot`.
     fn is_timed(&self) -> bool {
-        let credits = self
-            .kinds
-            .iter()
-            .filter(|kind| kind.classes == [Class::Credit]);
-        credits
-            .flat_map(|kind| kind.fields)
-            .any(|field| field.name == "slot")
+        let credits = |kind: &&KindOf| kind.classes == [Class::Credit];
+        let credits = self.kinds.iter().filter(credits);
+        let mut fields = credits.flat_map(|kind| kind.fields);
+        fields.any(|field| field.role == Some(Role::Moment))
     }
 
     fn describe(&self, packet: &Packet) -> String {
@@ -422,7 +425,8 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
 /// A field stands at bits `from..to` of the hundred that are a transport's own (see
 /// [`wire::declared`](crate::wire::declared)); 96 to 99 are the flags of the kind. A kind has a number
 /// below 16, a name, the classes that it may have, and perhaps marks: `short` leaves words 0 and 1 of
-/// the head off the wire, `opens` adds the cookie. Behind its fields it may say which payload it
+/// the head off the wire, `opens` adds the cookie. A field may have a [`Role`](crate::wire::declared::Role) behind what it
+/// says: `connection`, `moment` or `aside`. Behind its fields it may say which payload it
 /// `carries`, what `must` hold besides, and what it `says` in ladders behind its name. Before the kinds, `answers`
 /// may say which credit released which data, once for each kind of data; kinds with the fields of the first kind of
 /// credit may follow it, behind `or`. Behind these, `releases` names kinds that stand for a credit that was lost.
@@ -463,7 +467,7 @@ macro_rules! header {
         $(
             $(#[doc = $meaning:literal])+
             $Kind:ident = $number:literal $name:literal $class:ident $(| $other:ident)* $(, $mark:ident)* {
-                $($field:ident: $type:ty = $from:literal .. $to:literal $what:literal;)*
+                $($field:ident: $type:ty = $from:literal .. $to:literal $what:literal $(, $role:ident)?;)*
             }
             $(carries $carries:expr;)?
             $(must $why:literal $must:expr;)*
@@ -523,6 +527,7 @@ macro_rules! header {
                             name: stringify!($field),
                             at: ($from, $to),
                             meaning: $what,
+                            role: $crate::header!(@role $($role)?),
                             is_known: <$type as $crate::wire::declared::Value>::is_known,
                         }
                     }),*];
@@ -585,6 +590,10 @@ macro_rules! header {
             }
         };
     };
+    (@role) => { None };
+    (@role connection) => { Some($crate::wire::declared::Role::Connection) };
+    (@role moment) => { Some($crate::wire::declared::Role::Moment) };
+    (@role aside) => { Some($crate::wire::declared::Role::Aside) };
     (@marked opens opens $($rest:ident)*) => { true };
     (@marked short short $($rest:ident)*) => { true };
     (@marked $mark:ident $other:ident $($rest:ident)*) => { $crate::header!(@marked $mark $($rest)*) };

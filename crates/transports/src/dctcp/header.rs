@@ -27,7 +27,7 @@ model::header! {
         length: u16 = 48..64 "payload in bytes";
         gaps: u32 = 64..88 "empty frames before this one, modulo 2^24";
         one_shot: bool = 97..98 "the connection ends with this message: who does not know it has had it";
-        again: bool = 98..99 "it was sent before";
+        again: bool = 98..99 "it was sent before", aside;
         end: bool = 99..100 "a message ends with it";
     }
     carries |data| (data.offset, data.length);

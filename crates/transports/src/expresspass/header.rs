@@ -15,7 +15,7 @@ model::header! {
     answers |data: Data, credit: Credit| data.echo == credit.sequence & ECHO;
     /// Lets the sender put one frame of data on the wire.
     Credit = 0 "CREDIT" Credit, short {
-        nth: u8 = 64..68 "the last request before it, modulo 2^4";
+        nth: u8 = 64..68 "the last request before it, modulo 2^4", aside;
         sequence: u32 = 68..96 "number of the credit, modulo 2^28 in a packet";
     }
     says |credit, _| format!(" {}", credit.sequence);
@@ -26,7 +26,7 @@ model::header! {
         blanks: u64 = 64..74 "empty frames before this one, modulo 2^10 in a packet";
         echo: u32 = 74..96 "number of the credit that it answers, modulo 2^22 in a packet";
         exchange: bool = 96..97 "one message goes each way: where it may open the connection, which is without a credit";
-        again: bool = 97..98 "the frame has been sent before";
+        again: bool = 97..98 "the frame has been sent before", aside;
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
         end: bool = 99..100 "the message ends with this frame";
     }
@@ -38,13 +38,13 @@ model::header! {
     /// Asks for credits.
     Request = 2 "REQUEST" Control | Scheduled | Unscheduled, opens {
         next: u64 = 0..48 "the first position that credits are wanted for";
-        unasked: u16 = 48..64 "frames that follow without a credit";
-        crowd: u8 = 64..68 "connections of this host that want credits, rounded up to a power of two: its exponent";
-        nth: u8 = 68..72 "which request of this direction, modulo 2^4";
+        unasked: u16 = 48..64 "frames that follow without a credit", aside;
+        crowd: u8 = 64..68 "connections of this host that want credits, rounded up to a power of two: its exponent", aside;
+        nth: u8 = 68..72 "which request of this direction, modulo 2^4", aside;
         packets: u32 = 72..96 "frames from there on";
         exchange: bool = 97..98 "one message goes each way";
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
-        known: bool = 99..100 "all has left once, and the receiver has answered before";
+        known: bool = 99..100 "all has left once, and the receiver has answered before", aside;
     }
     must "packets" |request| request.packets > 0;
     must "flags" |request| request.one_shot || !request.exchange;
@@ -53,7 +53,7 @@ model::header! {
     Stop = 3 "STOP" Control | Scheduled | Unscheduled {
         end: u64 = 0..48 "end of the stream";
         answered: u16 = 48..64 "last credit answered, modulo 2^16";
-        nth: u8 = 64..68 "which request was the last before it, modulo 2^4";
+        nth: u8 = 64..68 "which request was the last before it, modulo 2^4", aside;
         early: bool = 96..97 "data is left; the credits that are under way will fetch it";
         one_shot: bool = 98..99 "the connection carries this one message and is then forgotten";
         gone: bool = 99..100 "the sender knows nothing of this connection";
@@ -102,7 +102,7 @@ model::header! {
     /// The request has come, and credits are given for it. [ours]
     Heard = 9 "HEARD" Control {
         position: u64 = 0..48 "position of the request";
-        nth: u8 = 64..68 "which request it was, modulo 2^4";
+        nth: u8 = 64..68 "which request it was, modulo 2^4", aside;
         asks: bool = 99..100 "nobody answers the credits; does the sender still want any?";
     }
     says |heard, _| format!(" from {}{}", heard.position, when(heard.asks, ", still there?"));

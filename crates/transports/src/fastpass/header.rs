@@ -12,14 +12,14 @@ model::header! {
     answers |data: Data, alloc: Alloc| data.alloc == alloc.number;
     /// A message wants slots.
     Req = 1 "REQ" Control, opens {
-        flow: u32 = 0..32 "the connection at its sender";
+        flow: u32 = 0..32 "the connection at its sender", connection;
         to: u32 = 32..52 "the host that its frames go to; where receivers arbitrate, the number of the message, modulo 2^16";
         round: u8 = 52..60 "which request of the connection, modulo 2^8";
         frames: u32 = 60..84 "slots that it wants; none takes back what it wanted";
-        late: bool = 84..85 "the first of the slots before was over when it heard of them";
+        late: bool = 84..85 "the first of the slots before was over when it heard of them", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
-        again: bool = 99..100 "it was said before, and wants an answer";
+        again: bool = 99..100 "it was said before, and wants an answer", aside;
     }
     must "answer" |req| !req.answer || req.lifetime != Lifetime::OneMessage;
     says |req, _| {
@@ -28,8 +28,8 @@ model::header! {
     };
     /// Frames may leave in these slots, each on its way.
     Alloc = 2 "SLOTS" Credit {
-        flow: u32 = 0..32 "the connection at its sender";
-        slot: u16 = 32..46 "the first slot, modulo 2^14";
+        flow: u32 = 0..32 "the connection at its sender", connection;
+        slot: u16 = 32..46 "the first slot, modulo 2^14", moment;
         number: u8 = 46..48 "allocations of this request so far, modulo 4";
         mask: u16 = 48..64 "the slots: bit n for the n-th behind the first";
         ways: u32 = 64..96 "the way of each, one after the other from the lowest bits on";
@@ -39,15 +39,15 @@ model::header! {
     must "ways" |alloc| u32::from(alloc.bits) * alloc.mask.count_ones() <= 32;
     says |alloc, _| format!(" {} for #{}: {}", alloc.number, alloc.flow, alloc.slots());
     /// The request is known here, and waits.
-    Wait = 3 "WAIT" Control { flow: u32 = 0..32 "the connection at its sender"; }
+    Wait = 3 "WAIT" Control { flow: u32 = 0..32 "the connection at its sender", connection; }
     says |wait, _| format!(" for #{}", wait.flow);
     /// A piece of a message. Any of them may come first.
     Data = 4 "DATA" Scheduled, opens {
         offset: u64 = 0..47 "where it begins in the stream, in bytes";
         length: u16 = 47..61 "payload in bytes";
         alloc: u8 = 61..63 "number of the allocation that released it, modulo 4";
-        known: bool = 63..64 "the receiver has said something on the connection before";
-        way: u32 = 64..96 "the way that it takes";
+        known: bool = 63..64 "the receiver has said something on the connection before", aside;
+        way: u32 = 64..96 "the way that it takes", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         end: bool = 99..100 "the message ends with it";
@@ -64,7 +64,7 @@ model::header! {
     End = 5 "END" Control, opens {
         at: u64 = 0..47 "where the message ends in the stream";
         ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
-        known: bool = 64..65 "the receiver has said something on the connection before";
+        known: bool = 64..65 "the receiver has said something on the connection before", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         cut: bool = 99..100 "it ends earlier than it was to";

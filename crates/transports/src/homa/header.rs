@@ -76,7 +76,7 @@ model::header! {
         at: u32 = 62..90 "how far grants were used before it, as a position modulo 2^28";
         ordinal: u16 = 90..96 "which message of this direction, modulo 2^6";
         has: u8 = 96..98 "whole messages of the other direction, as in DATA";
-        again: bool = 98..99 "it has left before";
+        again: bool = 98..99 "it has left before", aside;
         answer: bool = 99..100 "the other end opened the connection";
     }
     carries |data| (data.offset, data.length);

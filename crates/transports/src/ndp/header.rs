@@ -15,7 +15,7 @@ model::header! {
         offset: u64 = 0..47 "where it begins in the stream, in bytes";
         length: u16 = 47..61 "payload in bytes";
         pull: u8 = 61..64 "number of the pull that released it, modulo 2^3; where none did, another than before";
-        way: u32 = 64..96 "the way that it takes";
+        way: u32 = 64..96 "the way that it takes", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         end: bool = 99..100 "the message ends with it";
@@ -29,7 +29,7 @@ model::header! {
     Ack = 2 "ACK" Control | Credit {
         at: u64 = 0..47 "where the piece begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
-        way: u32 = 64..96 "the way that it takes";
+        way: u32 = 64..96 "the way that it takes", aside;
         copy: u8 = 96..99 "what DATA said in the place of the number of its pull";
         old: bool = 99..100 "it had arrived before, and brings no pull; said where switches drop bursts";
     }
@@ -38,21 +38,21 @@ model::header! {
     Nack = 3 "NACK" Control | Credit {
         at: u64 = 0..47 "where the piece begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
-        way: u32 = 64..96 "the way that it takes";
+        way: u32 = 64..96 "the way that it takes", aside;
     }
     says |nack, packet| format!(" {}{}", nack.at, pulls(nack.pull, packet));
     /// Another packet may leave.
     Pull = 4 "PULL" Credit {
         upto: u64 = 0..47 "everything before this position has arrived";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
-        way: u32 = 64..96 "the way that it takes";
+        way: u32 = 64..96 "the way that it takes", aside;
     }
     says |pull, _| format!(" {}, {} here", pull.pull, pull.upto);
     /// The message ends here, and what is known of it? Empty messages are this alone.
     End = 5 "END" Control, opens {
         at: u64 = 0..47 "where the message ends in the stream";
         ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
-        way: u32 = 64..96 "the way that it takes; none the first time";
+        way: u32 = 64..96 "the way that it takes; none the first time", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         cut: bool = 99..100 "it ends earlier than it was to";
@@ -63,7 +63,7 @@ model::header! {
     /// So many messages have arrived whole.
     Done = 6 "DONE" Control {
         ordinal: u16 = 48..64 "messages of this direction, modulo 2^16";
-        way: u32 = 64..96 "the way that it takes";
+        way: u32 = 64..96 "the way that it takes", aside;
     }
     says |done, _| format!(" {}", done.ordinal);
     /// The connection is not known here.
@@ -76,7 +76,7 @@ model::header! {
         first: u16 = 30..40 "number of the first frame, from 0 at the start of the message";
         stride: u16 = 40..50 "from one frame to the next: how many ways the burst takes";
         count: u16 = 50..60 "how many frames";
-        way: u32 = 64..96 "the way that it takes";
+        way: u32 = 64..96 "the way that it takes", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
     }
@@ -87,7 +87,7 @@ model::header! {
     ProbeAck = 9 "PROBE_ACK" Control | Credit {
         at: u64 = 0..47 "where the last frame that the probe names begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
-        way: u32 = 64..96 "the way that it takes";
+        way: u32 = 64..96 "the way that it takes", aside;
     }
     says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
 }

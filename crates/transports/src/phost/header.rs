@@ -13,9 +13,9 @@ model::header! {
     Rts = 1 "RTS" Control, opens {
         at: u64 = 0..47 "where the message ends in the stream";
         ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
-        known: bool = 64..65 "the receiver has said something of it before";
+        known: bool = 64..65 "the receiver has said something of it before", aside;
         frame: u16 = 65..79 "payload of its frames, in bytes; the last may have less";
-        free: u32 = 79..96 "how many of them leave unasked";
+        free: u32 = 79..96 "how many of them leave unasked", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         cut: bool = 99..100 "it ends earlier than it was to";

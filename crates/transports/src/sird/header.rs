@@ -13,8 +13,8 @@ model::header! {
     Request = 1 "REQUEST" Control, opens {
         at: u64 = 0..47 "where the message ends in the stream";
         ordinal: u16 = 48..64 "which message of this direction, modulo 2^16";
-        known: bool = 64..65 "the receiver has said something of it before";
-        free: u32 = 65..96 "how many bytes of it leave unasked";
+        known: bool = 64..65 "the receiver has said something of it before", aside;
+        free: u32 = 65..96 "how many bytes of it leave unasked", aside;
         lifetime: Lifetime = 96..98 "what the connection carries before it ends";
         answer: bool = 98..99 "the other end opened the connection";
         cut: bool = 99..100 "it ends earlier than it was to";
