@@ -216,7 +216,7 @@ impl Interval {
             .map(|_| {
                 f64::mean((0..values.len()).map(|_| {
                     let pick = rng.below(values.len() as u64);
-                    values[usize::try_from(pick).expect("an index")]
+                    values[usize::try_from(pick).expect("below the length")]
                 }))
             })
             .collect();

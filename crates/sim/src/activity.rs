@@ -192,7 +192,7 @@ impl Raiser {
 
 impl Activity {
     pub(crate) fn new(threads: usize, words: usize, steps: Steps) -> Self {
-        let slots = usize::try_from(SLOTS).expect("small");
+        let slots = usize::try_from(SLOTS).expect("there are 256");
         let raiser = || Raiser {
             words,
             steps,

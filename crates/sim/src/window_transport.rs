@@ -84,8 +84,10 @@ impl Window {
 
 impl Endpoint for Window {
     fn connect(&mut self, _: &mut Cx<'_>, conn: ConnId, peer: HostId, _: Lifetime) {
-        self.slots
-            .insert(conn, u32::try_from(self.flows.len()).expect("few flows"));
+        self.slots.insert(
+            conn,
+            u32::try_from(self.flows.len()).expect("a ConnId has 32 bits"),
+        );
         self.flows.push(Flow {
             conn,
             peer,
@@ -136,7 +138,7 @@ impl Endpoint for Window {
             return;
         }
         let slot = self.received.get(packet.conn).unwrap_or_else(|| {
-            let slot = u32::try_from(self.received_bytes.len()).expect("few flows");
+            let slot = u32::try_from(self.received_bytes.len()).expect("a ConnId has 32 bits");
             self.received.insert(packet.conn, slot);
             self.received_bytes.push(0);
             slot

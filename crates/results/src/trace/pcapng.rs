@@ -164,7 +164,11 @@ pub fn pcapng(out: &mut dyn Write, network: &Network, flights: &[Flight]) -> io:
             .binary_search(&hop.link)
             .expect("every port is listed");
         let whole = usize::from(flight.packet.size.saturating_sub(UNSEEN)).max(captured);
-        let word = |n: usize| u32::try_from(n).expect("small").to_le_bytes();
+        let word = |n: usize| {
+            u32::try_from(n)
+                .expect("a link has 32 bits, a length 16")
+                .to_le_bytes()
+        };
         let mut body = Vec::new();
         body.extend(word(interface));
         #[allow(clippy::cast_possible_truncation, reason = "the two halves of 64 bits")]

@@ -84,7 +84,7 @@ impl Draw {
 
     fn pick<T: Copy>(&mut self, among: &[T]) -> T {
         let n = self.below(among.len() as u64);
-        among[usize::try_from(n).expect("an index")]
+        among[usize::try_from(n).expect("below the length")]
     }
 
     fn line(&mut self, text: impl std::fmt::Display) {
@@ -484,7 +484,7 @@ impl Draw {
     fn link(&mut self, net: &Net) -> String {
         let arrow = self.pick(&["<->", "->"]);
         let last = net.tiers.len() as u64;
-        let tier = |n: u64| net.tiers[usize::try_from(n).expect("an index")];
+        let tier = |n: u64| net.tiers[usize::try_from(n).expect("below the number of tiers")];
         match self.below(5) {
             0 => format!("* {arrow} *"),
             1 => {

@@ -38,9 +38,8 @@ impl Legacy {
         let most = usize::from(model::LANES);
         if scenario.beside.len() >= most {
             let count = scenario.beside.len() + 1;
-            let last = u8::try_from(most).expect("few lanes");
             return Err(scenario
-                .about(last, format!("{count} transports on one fabric"))
+                .about(model::LANES, format!("{count} transports on one fabric"))
                 .label(format!("ports tell {most} apart"))
                 .help(format!("name at most {} beside transport.kind", most - 1)));
         }

@@ -201,7 +201,10 @@ impl ExpressPassHost {
     fn transmit_burst(&mut self, cx: &Cx<'_>, out: &mut Packet) -> Transmit {
         self.burst_waited = false;
         for _ in 0..self.bursting.len() {
-            let slot = self.bursting.pop_front().expect("counted");
+            let slot = self
+                .bursting
+                .pop_front()
+                .expect("one for each turn of the loop");
             let Some(sender) = self.senders.get_mut(slot) else {
                 continue;
             };

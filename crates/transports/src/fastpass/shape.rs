@@ -174,7 +174,8 @@ impl Shape {
                     break;
                 }
             }
-            let pod = own.unwrap_or_else(|| u32::try_from(leaders.len()).expect("few"));
+            let pod = own
+                .unwrap_or_else(|| u32::try_from(leaders.len()).expect("no more pods than hosts"));
             if own.is_none() {
                 leaders.push(host);
             }

@@ -296,11 +296,17 @@ impl Sender {
             let (offset, length) = (self.next, full.min(early.until - self.next));
             let priority = settings.unasked(self.end - offset, self.end - self.base);
             let piece = self.take_new(now, length, priority, true);
-            self.early.as_mut().expect("as before").sent(&piece);
+            self.early
+                .as_mut()
+                .expect("a burst stays while its pieces leave")
+                .sent(&piece);
             return piece;
         }
         let (at, priority) = (early.spent, self.granted_at());
-        let early = self.early.as_mut().expect("as before");
+        let early = self
+            .early
+            .as_mut()
+            .expect("a burst stays while its pieces leave");
         let mut repeat = early.burst.take_lost();
         if repeat.is_none() && self.next == self.end {
             repeat = early.burst.take_unknown();
@@ -312,7 +318,10 @@ impl Sender {
                 self.take_new(now, length, priority, false)
             }
         };
-        let early = self.early.as_mut().expect("as before");
+        let early = self
+            .early
+            .as_mut()
+            .expect("a burst stays while its pieces leave");
         early.spent += u64::from(piece.length);
         let spent = early.spent;
         self.has_used(spent);
