@@ -243,6 +243,28 @@ impl<T: Copy + PartialEq> Form<T> for Words<T> {
     }
 }
 
+/// Values that have a word each: [`worded!`](crate::worded) declares them.
+pub trait Worded: Copy + PartialEq + 'static {
+    /// All of them, each with its word.
+    const WORDS: &'static [(&'static str, Self)];
+}
+
+/// The word of a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Word;
+
+impl<T: Worded> Form<T> for Word {
+    fn read(&self, value: &Value) -> Result<T, String> {
+        Words(T::WORDS).read(value)
+    }
+    fn write(&self, of: &T) -> Value {
+        Words(T::WORDS).write(of)
+    }
+    fn takes(&self) -> Takes {
+        Words(T::WORDS).takes()
+    }
+}
+
 /// A word that stands for `None`, or what the form takes, in a few words.
 #[derive(Clone, Copy, Debug)]
 pub struct Or<F>(pub &'static str, pub &'static str, pub F);
@@ -289,6 +311,38 @@ impl<T> Form<T> for Own<T> {
     fn takes(&self) -> Takes {
         Takes::Other(self.0, self.1)
     }
+}
+
+/// Declares values that have a word each, for parameters of the form [`Word`].
+///
+/// ```
+/// use parts::forms::{Form, Word};
+///
+/// parts::worded! {
+///     /// Whose turn it is.
+///     pub enum Choice {
+///         /// The message with the least to come.
+///         Shortest = "shortest",
+///         /// One after the other.
+///         Turns = "turns",
+///     }
+/// }
+/// assert_eq!(Word.read(&"turns".into()), Ok(Choice::Turns));
+/// assert_eq!(Word.write(&Choice::Shortest), "shortest".into());
+/// ```
+#[macro_export]
+macro_rules! worded {
+    ($($(#[$about:meta])* $vis:vis enum $Name:ident {
+        $($(#[doc = $meaning:literal])+ $value:ident = $word:literal,)+
+    })+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $Name { $($(#[doc = $meaning])+ $value,)+ }
+
+        impl $crate::forms::Worded for $Name {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$value)),+];
+        }
+    )+};
 }
 
 /// Declares the parameters of a transport: their type, with the defaults as `DEFAULT`, and the tables of

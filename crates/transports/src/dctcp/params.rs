@@ -3,39 +3,38 @@
 use super::header::BLOCK_MAX;
 use model::Encap;
 use model::intent::{MarkAt, MarkSpec};
-use parts::forms::{Count, Flag, Number, Or, Size, SizeOf, Time, Words};
+use parts::forms::{Count, Flag, Number, Or, Size, SizeOf, Time, Word, Words};
 use parts::keys::{self, Profiles, error};
 use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::{Bytes, Rate, Span};
 
-/// How the receiver acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckPolicy {
-    /// Every [`Params::ack_every`]-th packet, with the two-state echo of marks. [RFC 8257 s3.2]
-    Delayed,
-    /// Every packet, echoing its own mark.
-    Each,
-}
+parts::worded! {
+    /// How the receiver acknowledges.
+    pub enum AckPolicy {
+        /// Every [`Params::ack_every`]-th packet, with the two-state echo of marks. [RFC 8257 s3.2]
+        Delayed = "delayed",
+        /// Every packet, echoing its own mark.
+        Each = "each",
+    }
 
-/// How far the window falls when a packet was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnLoss {
-    /// To half of what was in flight, as any TCP. [RFC 5681 s3.1, RFC 8257 s3.5]
-    Halve,
-    /// By alpha / 2, as for a mark. [ns-3 `TcpDctcp`]
-    Alpha,
-}
+    /// How far the window falls when a packet was lost.
+    pub enum OnLoss {
+        /// To half of what was in flight, as any TCP. [RFC 5681 s3.1, RFC 8257 s3.5]
+        Halve = "halve",
+        /// By alpha / 2, as for a mark. [ns-3 `TcpDctcp`]
+        Alpha = "alpha",
+    }
 
-/// Which acknowledgements let the window grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
-    /// Those without the echo of a mark. [RFC 3168 s6.1.2, RFC 8257 s3.4]
-    Unmarked,
-    /// The same, but none in the round trip after a cut. [Linux `CA_CWR`]
-    Settled,
-    /// All but the first echo in a row. [authors' ns-2 `tcp-full.cc`]
-    All,
+    /// Which acknowledgements let the window grow.
+    pub enum Growth {
+        /// Those without the echo of a mark. [RFC 3168 s6.1.2, RFC 8257 s3.4]
+        Unmarked = "unmarked",
+        /// The same, but none in the round trip after a cut. [Linux `CA_CWR`]
+        Settled = "settled",
+        /// All but the first echo in a row. [authors' ns-2 `tcp-full.cc`]
+        All = "all",
+    }
 }
 
 parts::params! {
@@ -60,16 +59,16 @@ parts::params! {
         /// first alpha, 0 to 1
         alpha_initial: f64 = 1.0, Number(0.0, 1.0), "RFC 8257 s4.2, Linux: 1; authors' ns-2 scripts: 0";
         /// how far the window falls after a loss: "halve", or "alpha" as for a mark
-        on_loss: OnLoss = OnLoss::Halve, Words(&ON_LOSS), "RFC 8257 s3.5: halve; ns-3: alpha";
+        on_loss: OnLoss = OnLoss::Halve, Word, "RFC 8257 s3.5: halve; ns-3: alpha";
         /// which acknowledgements let the window grow: "unmarked" ones, "settled" (unmarked, and none in the
         /// round trip after a cut), or "all" but the first echo of marks in a row
-        growth: Growth = Growth::Unmarked, Words(&GROWTH),
+        growth: Growth = Growth::Unmarked, Word,
             "RFC 3168 s6.1.2: unmarked; Linux, ns3: settled; authors' ns-2: all";
         /// a cut for marks is spread over a round trip (proportional rate reduction), so that packets behind it
         /// still meet the long queue
         prr: bool = false, Flag, "RFC 8257 s3.3: at once; RFC 6937, Linux, ns3: spread";
         /// "delayed" (every ack_every-th packet, two-state echo) or "each" packet
-        ack: AckPolicy = AckPolicy::Delayed, Words(&ACK), "dctcp s3.1, RFC 8257 s3.2";
+        ack: AckPolicy = AckPolicy::Delayed, Word, "dctcp s3.1, RFC 8257 s3.2";
         /// packets per delayed acknowledgement, the paper's m (1 to 64)
         ack_every: u8 = 2, Count(1, 64), "RFC 1122 s4.2.3.2: 2";
         /// longest wait of a delayed acknowledgement; below rto_min
@@ -132,7 +131,8 @@ parts::params! {
         /// line up to 65 at 10 Gb/s, 65 above
         mark: Option<Bytes> = None, Or("auto", "a size", SizeOf(Size(1, MARK_MAX))), "dctcp s3.4, s4";
         /// the queue is compared with K when a packet comes ("enqueue") or goes ("dequeue")
-        mark_at: MarkAt = MarkAt::Enqueue, Words(&MARK_AT), "dctcp s3.1: on arrival";
+        mark_at: MarkAt = MarkAt::Enqueue, Words(&[("enqueue", MarkAt::Enqueue), ("dequeue", MarkAt::Dequeue)]),
+            "dctcp s3.1: on arrival";
         /// connections that one host keeps at once; more are refused
         connections_max: u32 = 1 << 20, Count(1, 1 << 24), "ours";
     }
@@ -313,15 +313,6 @@ pub fn mark_threshold(rate: Rate, encap: Encap) -> Bytes {
     let bytes = u128::from(ninths) * u128::from(encap.wire_max()) / u128::from(9 * GBPS);
     Bytes(u64::try_from(bytes).expect("at most 65 frames"))
 }
-
-const ON_LOSS: [(&str, OnLoss); 2] = [("halve", OnLoss::Halve), ("alpha", OnLoss::Alpha)];
-const GROWTH: [(&str, Growth); 3] = [
-    ("unmarked", Growth::Unmarked),
-    ("settled", Growth::Settled),
-    ("all", Growth::All),
-];
-const ACK: [(&str, AckPolicy); 2] = [("delayed", AckPolicy::Delayed), ("each", AckPolicy::Each)];
-const MARK_AT: [(&str, MarkAt); 2] = [("enqueue", MarkAt::Enqueue), ("dequeue", MarkAt::Dequeue)];
 
 /// Longest time that any timer may be set to: an hour.
 const SPAN_MAX: Span = Span::ms(3_600_000);

@@ -7,17 +7,18 @@
 
 use units::{Span, Time};
 
-/// Which law moves the rate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Controller {
-    /// As in the authors' simulator: a target loss that shrinks to nothing at full rate, an
-    /// aggressiveness that grows by steps, and a cut to the rate that got through.
-    Artefact,
-    /// As printed: a constant target loss, an aggressiveness that goes half of the way to its
-    /// maximum, and a cut in proportion to the loss.
-    Published,
-    /// No feedback: always the full rate.
-    Naive,
+parts::worded! {
+    /// Which law moves the rate.
+    pub enum Controller {
+        /// As in the authors' simulator: a target loss that shrinks to nothing at full rate, an
+        /// aggressiveness that grows by steps, and a cut to the rate that got through.
+        Artefact = "artefact",
+        /// As printed: a constant target loss, an aggressiveness that goes half of the way to its
+        /// maximum, and a cut in proportion to the loss.
+        Published = "published",
+        /// No feedback: always the full rate.
+        Naive = "naive",
+    }
 }
 
 /// The numbers of the law, the same for every flow of a host.

@@ -5,7 +5,7 @@ use super::feedback::Controller;
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
 use model::{Class, Encap, EndpointConfig, Rng};
 use parts::credit_gate::CreditGate;
-use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Words, Written};
+use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Word, Words, Written};
 use parts::keys::{self, Key, Profiles};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{Pacing, ParamError, Unread};
@@ -22,7 +22,7 @@ parts::params! {
     pub(super) static KEYS {
         /// law of the credit rate: artefact (as in the authors' simulator), published (as printed) or naive
         /// (always the full rate)
-        controller: Controller = Controller::Artefact, Words(&CONTROLLERS), "[xpass s3.2, artefact xpass.cc]";
+        controller: Controller = Controller::Artefact, Word, "[xpass s3.2, artefact xpass.cc]";
         /// first credit rate of a flow, as a share of the full rate
         alpha: f64 = 0.5, Number(SHARE_MIN, 1.0),
             "[xpass artefact, fat-tree script]; 1/16 in profile paper2017";
@@ -48,7 +48,8 @@ parts::params! {
         bucket: u16 = 2, Count(1, 1024), "[xpass artefact, fat-tree script]";
         /// what a credit costs its shaper: credits (one token each) or bytes (its size; two-way load then
         /// overfills the data queues)
-        count: CreditCount = CreditCount::Credits, Words(&COUNTS), "[ours]; bytes in profile ns2xpass";
+        count: CreditCount = CreditCount::Credits,
+            Words(&[("credits", CreditCount::Credits), ("bytes", CreditCount::Bytes)]), "[ours]; bytes in profile ns2xpass";
         /// share of every line that credits and the data they release leave to requests, acknowledgements and
         /// other control packets, which nothing paces; without it they stand in the data queues where a line is
         /// busy both ways
@@ -64,7 +65,8 @@ parts::params! {
         early_stop: bool = true, Flag, "[xpass artefact, xpass.cc]; later than the paper";
         /// which credits it takes for those of a round trip: round-trip (as many as come in one, at the pace of
         /// the last) or window (all until the first one after a round trip)
-        early_stop_counts: EarlyStop = EarlyStop::RoundTrip, Words(&STOP_COUNTS),
+        early_stop_counts: EarlyStop = EarlyStop::RoundTrip,
+            Words(&[("round-trip", EarlyStop::RoundTrip), ("window", EarlyStop::Window)]),
             "[ours]; window [xpass artefact, xpass.cc] in profile ns2xpass";
         /// whether a flow of n < 40 packets starts at n/40 of alpha
         start_rule: bool = true, Flag, "[xpass artefact, xpass.cc]; later than the paper";
@@ -421,20 +423,6 @@ const OF_LAWS: &[&str] = &[
     "silent_credits",
     "unheard_credits",
     "unheard_doublings",
-];
-
-const CONTROLLERS: [(&str, Controller); 3] = [
-    ("artefact", Controller::Artefact),
-    ("published", Controller::Published),
-    ("naive", Controller::Naive),
-];
-const STOP_COUNTS: [(&str, EarlyStop); 2] = [
-    ("round-trip", EarlyStop::RoundTrip),
-    ("window", EarlyStop::Window),
-];
-const COUNTS: [(&str, CreditCount); 2] = [
-    ("credits", CreditCount::Credits),
-    ("bytes", CreditCount::Bytes),
 ];
 
 const HOST_DELAY: Own<HostDelay> = Own(

@@ -3,40 +3,39 @@
 use super::header::{HOSTS_MAX, LEAD_SLOTS};
 use super::shape::Shape;
 use model::{Encap, Facts, HostId, Net};
-use parts::forms::{Count, Number, Or, Time, Words};
+use parts::forms::{Count, Number, Or, Time, Word};
 use parts::keys::{self, Profiles, error};
 use parts::{ParamError, Parameter, Protected};
 use std::sync::Arc;
 use toml::Table;
 use units::{Bytes, LineTime, Rate, Span};
 
-/// Who is served first in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The pair of hosts that was served longest ago.
-    Fair,
-    /// The message with the fewest frames to come.
-    Shortest,
-}
+parts::worded! {
+    /// Who is served first in a slot.
+    pub enum Order {
+        /// The pair of hosts that was served longest ago.
+        Fair = "fair",
+        /// The message with the fewest frames to come.
+        Shortest = "shortest",
+    }
 
-/// Who chooses the way of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ways {
-    /// The arbiter, by colouring the edges between racks.
-    Arbiter,
-    /// The switches.
-    Switches,
-}
+    /// Who chooses the way of a frame.
+    pub enum Ways {
+        /// The arbiter, by colouring the edges between racks.
+        Arbiter = "arbiter",
+        /// The switches.
+        Switches = "switches",
+    }
 
-/// By what a host knows when a slot begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// The shared one where the network is known, and its own elsewhere.
-    Auto,
-    /// The clock that all hosts have.
-    Shared,
-    /// Its own, from the arrival of the allocation on.
-    Own,
+    /// By what a host knows when a slot begins.
+    pub enum Clock {
+        /// The shared one where the network is known, and its own elsewhere.
+        Auto = "auto",
+        /// The clock that all hosts have.
+        Shared = "shared",
+        /// Its own, from the arrival of the allocation on.
+        Own = "own",
+    }
 }
 
 parts::params! {
@@ -54,7 +53,7 @@ parts::params! {
         /// number of the host that is the arbiter, or "auto": the last one
         arbiter: Option<u32> = None, Or("auto", "a number", Count(0, HOSTS_MAX - 1)), "ours";
         /// who gets a slot first: in "fair" order the two hosts that had one longest ago, or the "shortest" message
-        order: Order = Order::Fair, Words(&ORDERS), "[fastpass s3], recalled: fair; [phost artefact]: shortest";
+        order: Order = Order::Fair, Word, "[fastpass s3], recalled: fair; [phost artefact]: shortest";
         /// slots that are given away together
         batch: u32 = 16, Count(1, BATCH_MAX), "[fastpass artefact]: 16; [phost artefact]: 8";
         /// time from the moment when slots are given away to the first of them, or "auto": what the arbiter takes, one
@@ -69,10 +68,10 @@ parts::params! {
         frame_time: Span = Span::ps(5_400), Time(Span::ZERO, WORK_MAX),
             "[fastpass abstract], recalled: 2.2 Tb/s by eight cores, which is a frame of 1500 B per 5.4 ns";
         /// who chooses ways: the "arbiter", so that no two frames of a slot share a link, or the "switches"
-        ways: Ways = Ways::Arbiter, Words(&WAYS), "[fastpass s4], recalled";
+        ways: Ways = Ways::Arbiter, Word, "[fastpass s4], recalled";
         /// by what hosts know when a slot begins: the clock that is "shared" by all, their "own" one from the arrival of
         /// the allocation on, or "auto": shared where the network is known
-        clock: Clock = Clock::Auto, Words(&CLOCKS), "[fastpass s6], recalled: shared";
+        clock: Clock = Clock::Auto, Word, "[fastpass s6], recalled: shared";
         /// slots that a frame may be late by, until its slot is lost, where the clock is shared
         late: u32 = 4, Count(1, 8000), "ours";
         /// frames that one acknowledgement is for
@@ -98,13 +97,6 @@ const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
 const LEAD_MAX: Span = Span::ms(100);
 const WORK_MAX: Span = Span::ms(1);
-const ORDERS: [(&str, Order); 2] = [("fair", Order::Fair), ("shortest", Order::Shortest)];
-const WAYS: [(&str, Ways); 2] = [("arbiter", Ways::Arbiter), ("switches", Ways::Switches)];
-const CLOCKS: [(&str, Clock); 3] = [
-    ("auto", Clock::Auto),
-    ("shared", Clock::Shared),
-    ("own", Clock::Own),
-];
 
 /// How much longer than the shortest way to a host the longest is, of some hosts all over the network.
 fn apart(net: &dyn Net) -> Span {

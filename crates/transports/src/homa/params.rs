@@ -3,50 +3,50 @@
 use super::early::FirstRtt;
 use model::intent::{DropBy, DropMeasure};
 use model::{Class, Encap};
-use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Words, Written};
+use parts::forms::{
+    Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Word, Words, Written,
+};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{Fabric, ParamError, Parameter, Unread};
 use toml::{Table, Value};
 use units::{Bytes, Span};
 
-/// How a receiver grants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
-    /// A packet per grant and packet time, until as much is on the way as may leave unasked; to one message
-    /// of each peer. [homa artefact, `HomaTransport::ReceiveScheduler`]
-    Packet,
-    /// All that fits into a window that shrinks with the number of messages. [homa linux, `homa_grant.c`]
-    Window,
-}
+parts::worded! {
+    /// How a receiver grants.
+    pub enum Law {
+        /// A packet per grant and packet time, until as much is on the way as may leave unasked; to one message
+        /// of each peer. [homa artefact, `HomaTransport::ReceiveScheduler`]
+        Packet = "packet",
+        /// All that fits into a window that shrinks with the number of messages. [homa linux, `homa_grant.c`]
+        Window = "window",
+    }
 
-/// By which size the cut-offs choose the priority of what leaves unasked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutoffBy {
-    /// Bytes of the message that are left, those of the packet included.
-    /// [homa artefact, `STATIC_CBF_GRADUATED`]
-    Remaining,
-    /// Bytes of the message. [homa linux]
-    Length,
-}
+    /// By which size the cut-offs choose the priority of what leaves unasked.
+    pub enum CutoffBy {
+        /// Bytes of the message that are left, those of the packet included.
+        /// [homa artefact, `STATIC_CBF_GRADUATED`]
+        Remaining = "remaining",
+        /// Bytes of the message. [homa linux]
+        Length = "length",
+    }
 
-/// Whose priority granted data has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrantedBy {
-    /// That of the newest grant, whichever released it. [homa linux]
-    Newest,
-    /// That of the grant which released it. [homa artefact, `prepareSchedPkt`]
-    Own,
-}
+    /// Whose priority granted data has.
+    pub enum GrantedBy {
+        /// That of the newest grant, whichever released it. [homa linux]
+        Newest = "newest",
+        /// That of the grant which released it. [homa artefact, `prepareSchedPkt`]
+        Own = "own",
+    }
 
-/// Which level of granted data a message has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrantedAt {
-    /// By its rank at each grant: the lowest levels are those in use. [homa s3.4], [homa linux]
-    Lowest,
-    /// The one that it has while others come and go; one that overtakes all takes a level above.
-    /// [homa artefact, `SchedSenders`]
-    Kept,
+    /// Which level of granted data a message has.
+    pub enum GrantedAt {
+        /// By its rank at each grant: the lowest levels are those in use. [homa s3.4], [homa linux]
+        Lowest = "lowest",
+        /// The one that it has while others come and go; one that overtakes all takes a level above.
+        /// [homa artefact, `SchedSenders`]
+        Kept = "kept",
+    }
 }
 
 /// Cut-offs, at most: one less than priorities.
@@ -101,19 +101,19 @@ parts::params! {
         cutoffs: Option<Cutoffs> = Some(LINUX_CUTOFFS), CUTOFFS,
             "[homa linux]: 200, 2800, 15000 B; [homa s3.4, artefact WorkloadEstimator]: auto";
         /// what is compared with them: bytes of the message that "remaining" are, or its "length"
-        cutoff_by: CutoffBy = CutoffBy::Length, Words(&CUTOFF_BY),
+        cutoff_by: CutoffBy = CutoffBy::Length, Word,
             "[homa linux]: length; homa artefact, unschedPrioResolutionMode: remaining";
         /// payload of a message that leaves unasked, or "auto": what the host's line carries in a round trip
         unscheduled: Option<u64> = Some(40_000), Or(AUTO, "a size", Size(1, SIZE_MAX)),
             "[homa linux], unsched_bytes: 40000; homa artefact, rttBytes: 10000 on the wire";
         /// how receivers grant: "packet" (one per packet time, to one message of each peer) or "window"
-        grant: Law = Law::Window, Words(&LAWS), "[homa linux, homa_grant.c]; homa artefact: packet";
+        grant: Law = Law::Window, Word, "[homa linux, homa_grant.c]; homa artefact: packet";
         /// whose priority granted data has: that of the "newest" grant of its message, or of its "own"
-        granted_by: GrantedBy = GrantedBy::Newest, Words(&GRANTED_BY),
+        granted_by: GrantedBy = GrantedBy::Newest, Word,
             "[homa linux]: newest; homa artefact, prepareSchedPkt: own";
         /// which level a granted message has: the "lowest" by its rank at each grant, or one that is "kept" while
         /// others come and go, and above all for one that overtakes them; with grant = "packet"
-        levels: GrantedAt = GrantedAt::Lowest, Words(&LEVELS),
+        levels: GrantedAt = GrantedAt::Lowest, Word,
             "[homa s3.4], [homa linux]: lowest; homa artefact, SchedSenders: kept";
         /// messages that are granted at once, or "auto": as many as there are priorities for granted data
         overcommitment: Option<u8> = Some(8), Or(AUTO, "a number", Count(1, 8)),
@@ -174,13 +174,6 @@ const FRAME: u64 = 1460;
 const ASKED_MIN: u64 = 4;
 const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
-const LAWS: [(&str, Law); 2] = [("packet", Law::Packet), ("window", Law::Window)];
-const CUTOFF_BY: [(&str, CutoffBy); 2] = [
-    ("remaining", CutoffBy::Remaining),
-    ("length", CutoffBy::Length),
-];
-const GRANTED_BY: [(&str, GrantedBy); 2] = [("newest", GrantedBy::Newest), ("own", GrantedBy::Own)];
-const LEVELS: [(&str, GrantedAt); 2] = [("lowest", GrantedAt::Lowest), ("kept", GrantedAt::Kept)];
 const PRIORITIES: Own<u8> = Own(
     "1, 2, 4 or 8",
     &[Written::Numbers(&[1, 2, 4, 8])],

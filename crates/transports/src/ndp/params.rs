@@ -4,31 +4,31 @@ use super::early::FirstRtt;
 use super::header;
 use model::Facts;
 use model::intent::{DropBy, DropMeasure};
-use parts::forms::{Count, Flag, Number, Or, Size, Time, Words};
+use parts::forms::{Count, Flag, Number, Or, Size, Time, Word, Words};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::Span;
 
-/// Which of the equal-cost ways a packet takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spray {
-    /// All of them in a random order, and then in another. [ndp s3.1.1]
-    Permutation,
-    /// One at random.
-    Random,
-    /// The switches choose one for each connection.
-    Flow,
-}
+parts::worded! {
+    /// Which of the equal-cost ways a packet takes.
+    pub enum Spray {
+        /// All of them in a random order, and then in another. [ndp s3.1.1]
+        Permutation = "permutation",
+        /// One at random.
+        Random = "random",
+        /// The switches choose one for each connection.
+        Flow = "flow",
+    }
 
-/// What ports do with data for which they have no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ports {
-    /// They cut off its payload.
-    Trim,
-    /// They drop it.
-    DropTail,
+    /// What ports do with data for which they have no room.
+    pub enum Ports {
+        /// They cut off its payload.
+        Trim = "trim",
+        /// They drop it.
+        DropTail = "drop-tail",
+    }
 }
 
 parts::params! {
@@ -47,7 +47,7 @@ parts::params! {
             "[ndp s3.2, s6]: 30 where a round trip holds 12; [aeolus s3.1]: a round trip";
         /// what switches do with data that has no room: "trim" it, or drop it ("drop-tail", which is refused
         /// unless it is asked for)
-        ports: Ports = Ports::Trim, Words(&PORTS), "[ndp s3.1]";
+        ports: Ports = Ports::Trim, Word, "[ndp s3.1]";
         /// NDP on ports that do not trim, for comparison: what is lost waits for a timer
         allow_unsupported: bool = false, Flag, "ours";
         /// full frames that wait in a port
@@ -64,7 +64,7 @@ parts::params! {
         bounce: bool = true, Flag, "[ndp s3.2.4]; [htsim]: off unless asked for";
         /// which way a packet takes: all in a random order ("permutation"), one at "random", or that which
         /// switches choose for the connection ("flow")
-        ways: Spray = Spray::Permutation, Words(&WAYS), "[ndp s3.1.1]";
+        ways: Spray = Spray::Permutation, Word, "[ndp s3.1.1]";
         /// senders count what becomes of packets on each way, and leave out those that do badly; with
         /// ways = "permutation" alone
         scoreboard: bool = true, Flag, "[ndp s3.2.3]";
@@ -131,12 +131,6 @@ pub(super) const WINDOW_MAX: u32 = 4096;
 const HOST_MAX: u32 = model::HOSTS_MAX - 1;
 const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
-const PORTS: [(&str, Ports); 2] = [("trim", Ports::Trim), ("drop-tail", Ports::DropTail)];
-const WAYS: [(&str, Spray); 3] = [
-    ("permutation", Spray::Permutation),
-    ("random", Spray::Random),
-    ("flow", Spray::Flow),
-];
 
 impl Params {
     /// The authors' simulator, as it was maintained. Its queue of eight has the bytes of eight payloads: seven frames

@@ -1,27 +1,27 @@
 //! What can be set, its defaults and where they come from.
 
-use parts::forms::{Count, Flag, Number, Or, Time, Words};
+use parts::forms::{Count, Flag, Number, Or, Time, Word};
 use parts::keys::{self, Profiles, error};
 use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::Span;
 
-/// Which messages begin without tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Free {
-    /// All of them.
-    Every,
-    /// Those that need no others.
-    Short,
-}
+parts::worded! {
+    /// Which messages begin without tokens.
+    pub enum Free {
+        /// All of them.
+        Every = "every",
+        /// Those that need no others.
+        Short = "short",
+    }
 
-/// Whose turn it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// The message with the least to come.
-    Shortest,
-    /// One after the other.
-    Turns,
+    /// Whose turn it is.
+    pub enum Choice {
+        /// The message with the least to come.
+        Shortest = "shortest",
+        /// One after the other.
+        Turns = "turns",
+    }
 }
 
 parts::params! {
@@ -36,7 +36,7 @@ parts::params! {
         free: Option<u32> = None, Or("auto", "a number", Count(0, WINDOW_MAX)),
             "[phost s3.2], recalled: a bandwidth-delay product; [phost artefact]: 8";
         /// which messages have them: "every" one, or "short" ones, which need no tokens then
-        free_for: Free = Free::Every, Words(&FREE), "[phost s3.2], recalled: every; [phost artefact]: short";
+        free_for: Free = Free::Every, Word, "[phost s3.2], recalled: every; [phost artefact]: short";
         /// tokens of a message that its sender may leave unused before others get its turns, or "auto": as many frames
         /// as an idle round trip carries, and at least 8
         window: Option<u32> = None, Or("auto", "a number", Count(1, WINDOW_MAX)), "[phost artefact]: 8 at 10 Gb/s, the same";
@@ -52,9 +52,9 @@ parts::params! {
         /// idle for a window has as much to spare
         hold: bool = true, Flag, "[phost artefact]; what is spared: ours";
         /// whose packet leaves next: that of the "shortest" message, or all in "turns"
-        sender: Choice = Choice::Shortest, Words(&CHOICES), "[phost artefact]: fewest packets left";
+        sender: Choice = Choice::Shortest, Word, "[phost artefact]: fewest packets left";
         /// who gets the next token, likewise
-        receiver: Choice = Choice::Shortest, Words(&CHOICES), "[phost artefact]: fewest packets left";
+        receiver: Choice = Choice::Shortest, Word, "[phost artefact]: fewest packets left";
         /// long messages have a priority of their own, below short ones
         levels: bool = true, Flag, "[phost artefact]";
         /// a message of which nothing was heard for so long is announced again; four times as long where something
@@ -72,8 +72,6 @@ pub(super) const WINDOW_MAX: u32 = 16_384;
 const FRAMES_MAX: u32 = 1_000_000;
 const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
-const FREE: [(&str, Free); 2] = [("every", Free::Every), ("short", Free::Short)];
-const CHOICES: [(&str, Choice); 2] = [("shortest", Choice::Shortest), ("turns", Choice::Turns)];
 
 impl Params {
     /// The authors' simulator. [phost artefact]

@@ -2,48 +2,46 @@
 
 use model::intent::{MarkAt, MarkSpec};
 use model::{Encap, Facts, HostId};
-use parts::forms::{Number, Or, Size, SizeOf, Time, Words};
+use parts::forms::{Number, Or, Size, SizeOf, Time, Word};
 use parts::keys::{self, Profiles, error};
 use parts::{ParamError, Parameter, Unread};
 use toml::Table;
 use units::{Bytes, Rate, Span};
 
-/// Which ports mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marks {
-    /// All of them.
-    All,
-    /// Those of lines that are no host's.
-    Core,
-}
+parts::worded! {
+    /// Which ports mark.
+    pub enum Marks {
+        /// All of them.
+        All = "all",
+        /// Those of lines that are no host's.
+        Core = "core",
+    }
 
-/// After which packets a share grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
-    /// Those without a mark.
-    Unmarked,
-    /// All of them.
-    Every,
-}
+    /// After which packets a share grows.
+    pub enum Growth {
+        /// Those without a mark.
+        Unmarked = "unmarked",
+        /// All of them.
+        Every = "every",
+    }
 
-/// Whose turn it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// The message with the least to come.
-    Shortest,
-    /// One after the other.
-    Turns,
-}
+    /// Whose turn it is.
+    pub enum Choice {
+        /// The message with the least to come.
+        Shortest = "shortest",
+        /// One after the other.
+        Turns = "turns",
+    }
 
-/// What goes before other data in a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Levels {
-    /// Nothing.
-    One,
-    /// Credit, and whatever has no payload.
-    Credit,
-    /// That, and what leaves unasked.
-    Unasked,
+    /// What goes before other data in a switch.
+    pub enum Levels {
+        /// Nothing.
+        One = "one",
+        /// Credit, and whatever has no payload.
+        Credit = "credit",
+        /// That, and what leaves unasked.
+        Unasked = "unasked",
+    }
 }
 
 parts::params! {
@@ -71,11 +69,11 @@ parts::params! {
         /// waiting bytes from which on a port marks, or "auto": 1.25 `bdp` of the fastest host: NThr
         mark: Option<Bytes> = None, Or("auto", "a size", SizeOf(Size(1, SIZE_MAX))), "[sird artefact]: 82 frames";
         /// "all" ports mark, or the "core": those of lines faster than the hosts'
-        mark_at: Marks = Marks::All, Words(&MARKS), "[sird s4], recalled: all; [sird artefact]: core";
+        mark_at: Marks = Marks::All, Word, "[sird s4], recalled: all; [sird artefact]: core";
         /// weight of the newest window in the part of marked packets
         gain: f64 = 0.08, Number(0.0001, 1.0), "[sird artefact]";
         /// a sender's share grows after "unmarked" packets, or "every" one
-        growth: Growth = Growth::Unmarked, Words(&GROWTHS), "[dctcp s3.1]; [sird artefact]: every";
+        growth: Growth = Growth::Unmarked, Word, "[dctcp s3.1]; [sird artefact]: every";
         /// the least share of a sender that says it has too much, of a `pair`
         host_least: f64 = 0.1, Number(0.0001, 1.0), "[sird artefact]";
         /// the least share of a sender whose packets switches mark, of a `pair`
@@ -83,9 +81,9 @@ parts::params! {
         /// part of a sender's line for its shortest message; receivers take turns for the rest
         shortest: f64 = 0.5, Number(0.0, 1.0), "[sird artefact]";
         /// who gets the next credit: the "shortest" message, or all in "turns"
-        receiver: Choice = Choice::Shortest, Words(&CHOICES), "[sird artefact]: fewest bytes left";
+        receiver: Choice = Choice::Shortest, Word, "[sird artefact]: fewest bytes left";
         /// what has the upper of two priorities: "credit", what leaves "unasked" with it, or nothing: "one" for all
-        levels: Levels = Levels::Unasked, Words(&LEVELS), "[sird artefact]";
+        levels: Levels = Levels::Unasked, Word, "[sird artefact]";
         /// how long a hole stays below what has arrived until its piece gets credit again, or "auto": three idle round trips
         reorder: Option<Span> = None, Or("auto", "a time", Time(SPAN_MIN, SPAN_MAX)), "ours";
         /// time without data after which credit that was not used is taken back; at least eight idle round trips
@@ -107,14 +105,6 @@ const SPAN_MAX: Span = Span::ms(3_600_000);
 const MARK_FRAMES: u64 = 82;
 /// The same in `bdp`. [sird artefact: 125 of 100 kB]
 const MARK_BDP: f64 = 1.25;
-const MARKS: [(&str, Marks); 2] = [("all", Marks::All), ("core", Marks::Core)];
-const GROWTHS: [(&str, Growth); 2] = [("unmarked", Growth::Unmarked), ("every", Growth::Every)];
-const CHOICES: [(&str, Choice); 2] = [("shortest", Choice::Shortest), ("turns", Choice::Turns)];
-const LEVELS: [(&str, Levels); 3] = [
-    ("one", Levels::One),
-    ("credit", Levels::Credit),
-    ("unasked", Levels::Unasked),
-];
 
 impl Params {
     /// The authors' simulator, at 100 Gb/s. [sird artefact: `config/nsdi25/large-scale-common.default`]
