@@ -29,7 +29,7 @@ use bursts::Ended;
 use header::{
     Ack, Credit, Data, Heard, Kind, Nack, Probe, ProbeAck, Request, Stop, StopAck, StopReason,
 };
-use model::intent::{DropBy, PortSpec, QueueSpec, SwitchSpec};
+use model::intent::{DropBy, PortSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{
     Class, ConnId, ConnMap, Count, Counter, Cx, Encap, Endpoint, EndpointConfig, Event, Facts,
@@ -73,28 +73,10 @@ pub static SSP: ExpressPass = ExpressPass {
 
 impl Transport for ExpressPass {
     fn name(&self) -> &'static str {
-        match self.first_rtt {
-            FirstRtt::Silent => "expresspass",
-            FirstRtt::Aeolus => "expresspass+aeolus",
-            FirstRtt::Gaps => "expresspass+gaps",
-            FirstRtt::Ssp => "expresspass+ssp",
-        }
+        self.first_rtt.name()
     }
     fn summary(&self) -> &'static str {
-        match self.first_rtt {
-            FirstRtt::Silent => {
-                "receivers pace senders with credits that switches shape (SIGCOMM 2017)"
-            }
-            FirstRtt::Aeolus => {
-                "and new flows burst packets that switches drop first (SIGCOMM 2020)"
-            }
-            FirstRtt::Gaps => {
-                "and new flows burst packets that take only gaps: in the simulator alone"
-            }
-            FirstRtt::Ssp => {
-                "and new flows burst packets that switches protect (IEEE CLUSTER 2020)"
-            }
-        }
+        self.first_rtt.summary()
     }
     fn codec(&self) -> &'static dyn Codec {
         &header::CODEC
@@ -126,17 +108,8 @@ impl Factory for Configured {
         let (profile, params) = (self.profile, settings::settle(&self.params, facts)?);
         Ok(Some(Box::new(Self { profile, params })))
     }
-    fn suits(&self, port: &PortSpec, _switch: &SwitchSpec) -> Result<(), Refusal> {
-        let shaped =
-            |queue: &QueueSpec| queue.shape.is_some() && queue.takes.classes & CREDITS != 0;
-        if port.queues.iter().any(shaped) {
-            return Ok(());
-        }
-        Err(Refusal {
-            place: "transport.kind",
-            reason: "needs ports that shape credits, or data will overflow them".to_owned(),
-            instead: "choose ports with a shaped queue of credits".to_owned(),
-        })
+    fn suits(&self, port: &PortSpec, _: &SwitchSpec) -> Result<(), Refusal> {
+        settings::suits(port)
     }
     fn unread(&self) -> Vec<Unread> {
         self.params.without_effect()
@@ -151,23 +124,13 @@ impl Factory for Configured {
         &header::CODEC
     }
     fn fabric(&self, _rate: Rate, encap: Encap) -> Fabric {
-        Fabric {
-            credit: Some(self.params.credit_spec(encap)),
-            drop: self.params.drop_spec(encap),
-            mark: None,
-            background: (self.params.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
-            priorities: 1,
-            ..Fabric::default()
-        }
+        self.params.ports(encap)
     }
     fn resolved(&self) -> toml::Table {
         let keys = params::keys_of(self.params.first_rtt);
         keys::write(keys, self.profile, &self.params)
     }
 }
-
-/// Credits, as a bit of the classes that a queue takes.
-const CREDITS: u8 = 1 << Class::Credit as u8;
 
 /// Incoming connections of one peer, and of all peers, that a host keeps state for: a liar can
 /// open many. [ours]

@@ -8,7 +8,7 @@ use parts::credit_gate::CreditGate;
 use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Word, Words, Written};
 use parts::keys::{self, Key, Profiles};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
-use parts::{Pacing, ParamError, Unread};
+use parts::{Fabric, Pacing, ParamError, Unread};
 use toml::{Table, Value};
 use units::Span;
 
@@ -360,6 +360,17 @@ impl Params {
         self.credit_size_min.midpoint(self.credit_size_max)
     }
 
+    /// What ports do for it.
+    pub(super) fn ports(&self, encap: Encap) -> Fabric {
+        Fabric {
+            credit: Some(self.credit_spec(encap)),
+            drop: self.drop_spec(encap),
+            background: (self.first_rtt == FirstRtt::Gaps).then_some(Class::Unscheduled),
+            priorities: 1,
+            ..Fabric::default()
+        }
+    }
+
     /// What a host's own line must do with credits.
     pub(super) fn credit_spec_at(&self, config: &EndpointConfig) -> CreditSpec {
         let spec = self.credit_spec(config.encap);
@@ -444,24 +455,18 @@ fn read_host_delay(value: &Value) -> Result<HostDelay, String> {
     let help = "write a time like \"1us\", { uniform = [\"0.9us\", \"6.2us\"] } or \
                 { quantiles = [\"0.9us\", ..., \"6.2us\"] }";
     let Some(table) = value.as_table() else {
-        return one(value)
-            .map(HostDelay::Constant)
-            .map_err(|why| format!("{why}; {help}"));
+        let delay = one(value).map(HostDelay::Constant);
+        return delay.map_err(|why| format!("{why}; {help}"));
     };
     let mut entries = table.iter();
     let (Some((name, list)), None) = (entries.next(), entries.next()) else {
         return Err(help.to_owned());
     };
-    let list: Vec<_> = list
-        .as_array()
-        .ok_or(help)?
-        .iter()
-        .map(one)
-        .collect::<Result<_, _>>()?;
+    let list: Result<Vec<_>, _> = list.as_array().ok_or(help)?.iter().map(one).collect();
+    let list = list?;
     if !(2..=QUANTILES_MAX).contains(&list.len()) || !list.is_sorted() {
-        return Err(format!(
-            "{name} takes 2 to {QUANTILES_MAX} ascending times; {help}"
-        ));
+        let many = format!("{name} takes 2 to {QUANTILES_MAX} ascending times");
+        return Err(format!("{many}; {help}"));
     }
     match (name.as_str(), &list[..]) {
         ("uniform", &[low, high]) => Ok(HostDelay::Uniform(low, high)),

@@ -5,10 +5,10 @@ use super::early::FirstRtt;
 use super::feedback::Law;
 use super::params::{EarlyStop, Params};
 use super::receiver::CREDITS_OPEN_MAX;
-use model::intent::DropBy;
+use model::intent::{DropBy, PortSpec, QueueSpec};
 use model::{Class, Encap, EndpointConfig, Facts, HostId, Net};
-use parts::ParamError;
 use parts::selective::Threshold;
+use parts::{ParamError, Refusal};
 use units::{LineTime, Span};
 
 /// What one host makes of the parameters: everything per packet needs, computed once.
@@ -190,5 +190,21 @@ fn reach(net: &dyn Net, encap: Encap) -> Result<(), ParamError> {
             "a line of {rate} has {credits} credits under way in a round trip of {rtt}, and {CREDITS_OPEN_MAX} can be told \
              apart; take slower lines, shorter delays or a larger run.mtu"
         ),
+    })
+}
+
+/// Credits, as a bit of the classes that a queue takes.
+const CREDITS: u8 = 1 << Class::Credit as u8;
+
+/// Whether a port shapes credits.
+pub(super) fn suits(port: &PortSpec) -> Result<(), Refusal> {
+    let shaped = |queue: &QueueSpec| queue.shape.is_some() && queue.takes.classes & CREDITS != 0;
+    if port.queues.iter().any(shaped) {
+        return Ok(());
+    }
+    Err(Refusal {
+        place: "transport.kind",
+        reason: "needs ports that shape credits, or data will overflow them".to_owned(),
+        instead: "choose ports with a shaped queue of credits".to_owned(),
     })
 }
