@@ -98,7 +98,7 @@ parts::params! {
         unscheduled_priorities: Option<u8> = Some(4), Or(AUTO, "a number", Count(1, 8)),
             "[homa linux]: 4; [homa s3.4]: by share; homa artefact: 7, 5, 4, 1, 1 for W1 to W5";
         /// sizes between the priorities of what leaves unasked, ascending, or "auto": as many bytes in each
-        cutoffs: Option<Cutoffs> = Some(LINUX_CUTOFFS), CUTOFFS,
+        cutoffs: Option<Cutoffs> = Some(LINUX_CUTOFFS), Or(AUTO, "a list of sizes", CUTOFFS),
             "[homa linux]: 200, 2800, 15000 B; [homa s3.4, artefact WorkloadEstimator]: auto";
         /// what is compared with them: bytes of the message that "remaining" are, or its "length"
         cutoff_by: CutoffBy = CutoffBy::Length, Word,
@@ -184,36 +184,23 @@ const PRIORITIES: Own<u8> = Own(
     },
     |&n| Value::from(i64::from(n)),
 );
-const CUTOFFS: Own<Option<Cutoffs>> = Own(
-    "\"auto\", or up to 7 ascending sizes like [\"200B\", \"2800B\"]",
-    &[Written::Word(AUTO), Written::List(&Written::Size, 0, 7)],
+const CUTOFFS: Own<Cutoffs> = Own(
+    "up to 7 ascending sizes like [\"200B\", \"2800B\"]",
+    &[Written::List(&Written::Size, 0, CUTOFFS_MAX)],
     read_cutoffs,
-    |cutoffs| match cutoffs {
-        None => Value::from(AUTO),
-        Some(cutoffs) => Value::Array(
-            cutoffs
-                .list()
-                .iter()
-                .map(|size| ONE_SIZE.write(size))
-                .collect(),
-        ),
+    |cutoffs| {
+        let sizes = cutoffs.list().iter().map(|size| ONE_SIZE.write(size));
+        Value::Array(sizes.collect())
     },
 );
 const ONE_SIZE: Size = Size(0, SIZE_MAX);
 
-fn read_cutoffs(value: &Value) -> Result<Option<Cutoffs>, String> {
-    if value.as_str() == Some(AUTO) {
-        return Ok(None);
-    }
+fn read_cutoffs(value: &Value) -> Result<Cutoffs, String> {
     let list = value
         .as_array()
-        .ok_or_else(|| format!("{value} is no list; write [\"200B\", \"2800B\"], or \"auto\""))?;
-    let sizes: Vec<u64> = list
-        .iter()
-        .map(|size| ONE_SIZE.read(size))
-        .collect::<Result<_, _>>()?;
-    let known = Cutoffs::new(&sizes).map(Some);
-    known.ok_or_else(|| {
+        .ok_or_else(|| format!("{value} is no list; write [\"200B\", \"2800B\"], or \"{AUTO}\""))?;
+    let sizes: Result<Vec<u64>, _> = list.iter().map(|size| ONE_SIZE.read(size)).collect();
+    Cutoffs::new(&sizes?).ok_or_else(|| {
         format!("write at most {CUTOFFS_MAX} sizes, each larger than the one before")
     })
 }
