@@ -314,6 +314,14 @@ pub struct Fabric {
 }
 
 impl Fabric {
+    /// Strict priorities, and nothing else.
+    pub fn prioritised(priorities: u8) -> Self {
+        Self {
+            priorities,
+            ..Self::default()
+        }
+    }
+
     /// The port that does all of it for one transport alone, with `buffer` bytes of room.
     pub fn port(&self, buffer: Bytes) -> PortSpec {
         if let Some(own) = &self.own {

@@ -85,10 +85,7 @@ impl Factory for Params {
         true
     }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
-        Fabric {
-            priorities: settings::PRIORITIES,
-            ..Fabric::default()
-        }
+        Fabric::prioritised(settings::PRIORITIES)
     }
     fn resolved(&self) -> toml::Table {
         Self::resolved(self)

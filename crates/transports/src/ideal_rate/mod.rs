@@ -56,10 +56,7 @@ impl Factory for Params {
     }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         // It asks nothing of the ports: no credit queue, no marks, one priority.
-        Fabric {
-            priorities: 1,
-            ..Fabric::default()
-        }
+        Fabric::prioritised(1)
     }
     fn resolved(&self) -> toml::Table {
         Self::resolved(self)
