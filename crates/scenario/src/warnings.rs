@@ -265,6 +265,8 @@ fn own_limit(scenario: &Scenario, queue: &QueueSpec) -> (&'static str, String) {
         format!("the limit that transport.{name} has")
     } else if scenario.legacy.buffer.is_some() {
         "switch.legacy.buffer".to_owned()
+    } else if scenario.switch.shared_buffer.is_some() {
+        "switch.shared_buffer".to_owned()
     } else {
         "switch.buffer".to_owned()
     };
