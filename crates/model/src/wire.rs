@@ -61,6 +61,12 @@ pub trait Codec: Sync {
         false
     }
 
+    /// Whether credits are counted, and one that comes when nothing waits for it is kept: what leaves by it later has waited
+    /// for something else.
+    fn is_counted(&self) -> bool {
+        false
+    }
+
     /// A short name of the packet's kind, for ladders and dissectors.
     fn describe(&self, packet: &Packet) -> String;
 

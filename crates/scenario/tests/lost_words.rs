@@ -12,10 +12,15 @@ fn why(kind: &str, size: &str, sets: &[&str], faults: &str) -> Why {
         "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"10Gbps\"\nhost_delay = \"5us\"\n\
          [workload]\nkind = \"incast\"\nsenders = 1\nreceiver = 0\nsize = \"{size}\"\n[transport]\nkind = \"{kind}\"\n{faults}"
     );
+    explained(kind, &text, sets, 0)
+}
+
+/// The same of a message among others, of a scenario of its own.
+fn explained(kind: &str, text: &str, sets: &[&str], message: u32) -> Why {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    let run = scenario::load_text("lost.toml", &text, &sets).and_then(Scenario::assemble);
+    let run = scenario::load_text("lost.toml", text, &sets).and_then(Scenario::assemble);
     let run = run.unwrap_or_else(|e| panic!("{kind}: {e}"));
-    let all = run.explain(1, &[0], Time::ZERO, Time::NEVER, &mut Alone);
+    let all = run.explain(1, &[message], Time::ZERO, Time::NEVER, &mut Alone);
     let (mut all, _) = all.unwrap_or_else(|e| panic!("{kind}: {e}"));
     let why = all.remove(0);
     let sum: u64 = why.parts.iter().map(|part| part.ps).sum();
@@ -98,4 +103,62 @@ fn a_message_whose_credit_was_lost_waits_for_credit() {
     // Fastpass' slots, of which the sender hears nothing till it asks again.
     let why = why("fastpass", "10KB", &[], &one("credit", "h2"));
     assert!(part(&why, Part::Credit) > 1_000 * US, "{:?}", why.parts);
+}
+
+/// Messages between racks whose links lose 3 %, and no message waits for a host.
+fn lossy(kind: &str, size: &str, loss: f64) -> impl Fn(u32) -> Why {
+    let text = format!(
+        "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 3\nhosts_per_leaf = 3\nhost_rate = \"100Gbps\"\nhost_delay = \"1us\"\n\
+         [workload]\nkind = \"permutation\"\nsize = \"{size}\"\n[transport]\nkind = \"{kind}\"\n\
+         [[faults]]\nkind = \"loss\"\nlink = \"* -> *\"\nchance = {loss}\n"
+    );
+    let kind = kind.to_owned();
+    move |message| explained(&kind, &text, &[], message)
+}
+
+/// RESEND names the bytes that it wants; the data that it lets go says how far grants were used.
+#[test]
+fn granted_data_behind_a_first_burst_waits_for_what_asked_for_it() {
+    let why = lossy("homa+aeolus", "80KB", 0.03);
+    for message in 0..9 {
+        let why = why(message);
+        assert!(
+            part(&why, Part::Host) < 30 * US,
+            "{message}: {:?}",
+            why.parts
+        );
+    }
+}
+
+/// A timer sends a frame again by a pull that was there all the time.
+#[test]
+fn a_frame_that_leaves_again_by_a_pull_in_hand_is_retransmission() {
+    let why = lossy("ndp+aeolus", "80KB", 0.03);
+    for message in 0..9 {
+        let why = why(message);
+        assert!(
+            part(&why, Part::Host) < 30 * US,
+            "{message}: {:?}",
+            why.parts
+        );
+    }
+}
+
+/// Nobody tells the host of the arbiter its slots.
+#[test]
+fn a_message_of_the_arbiters_host_waits_for_slots() {
+    let why = lossy("fastpass", "5KB", 0.0);
+    for message in 0..9 {
+        let why = why(message);
+        assert!(
+            part(&why, Part::Host) < US / 10,
+            "{message}: {:?}",
+            why.parts
+        );
+        assert!(
+            part(&why, Part::Credit) > 5 * US,
+            "{message}: {:?}",
+            why.parts
+        );
+    }
 }

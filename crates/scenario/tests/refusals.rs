@@ -391,7 +391,10 @@ fn a_window_that_does_not_fill_the_line_is_warned_of() {
     }
     assert!(!warned("dctcp", "500us").contains("one message fills"));
     let said = warned("homa", "10us");
-    assert!(said.contains("a larger transport.homa.max_incoming"), "{said}");
+    assert!(
+        said.contains("a larger transport.homa.max_incoming"),
+        "{said}"
+    );
 }
 
 #[test]

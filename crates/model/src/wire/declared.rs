@@ -176,6 +176,8 @@ pub enum Role {
     Connection,
     /// The moment that a credit is for: [`Codec::is_timed`].
     Moment,
+    /// How many credits there have been: those that come when nothing waits for them are kept. [`Codec::is_counted`]
+    Count,
     /// How it is said and not what, like how often, by which way, or how much leaves unasked, which is less the second
     /// time: a packet that differs in it alone repeats another. [`Codec::repeats`]
     Aside,
@@ -327,6 +329,14 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Whether a kind that is always a credit has a field of this role.
+    fn credits_have(&self, role: Role) -> bool {
+        let credits = |kind: &&KindOf| kind.classes == [Class::Credit];
+        let credits = self.kinds.iter().filter(credits);
+        let mut fields = credits.flat_map(|kind| kind.fields);
+        fields.any(|field| field.role == Some(role))
+    }
+
     /// The kind of a packet.
     pub const fn kind(&self, packet: &Packet) -> Option<&'static KindOf> {
         self.numbers[(packet.kind() & KIND) as usize]
@@ -397,10 +407,11 @@ impl Codec for Layout {
     }
 
     fn is_timed(&self) -> bool {
-        let credits = |kind: &&KindOf| kind.classes == [Class::Credit];
-        let credits = self.kinds.iter().filter(credits);
-        let mut fields = credits.flat_map(|kind| kind.fields);
-        fields.any(|field| field.role == Some(Role::Moment))
+        self.credits_have(Role::Moment)
+    }
+
+    fn is_counted(&self) -> bool {
+        self.credits_have(Role::Count)
     }
 
     fn describe(&self, packet: &Packet) -> String {
@@ -426,7 +437,7 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
 /// [`wire::declared`](crate::wire::declared)); 96 to 99 are the flags of the kind. A kind has a number
 /// below 16, a name, the classes that it may have, and perhaps marks: `short` leaves words 0 and 1 of
 /// the head off the wire, `opens` adds the cookie. A field may have a [`Role`](crate::wire::declared::Role) behind what it
-/// says: `connection`, `moment` or `aside`. Behind its fields it may say which payload it
+/// says: `connection`, `moment`, `count` or `aside`. Behind its fields it may say which payload it
 /// `carries`, what `must` hold besides, and what it `says` in ladders behind its name. Before the kinds, `answers`
 /// may say which credit released which data, once for each kind of data; kinds with the fields of the first kind of
 /// credit may follow it, behind `or`. Behind these, `releases` names kinds that stand for a credit that was lost.
@@ -593,6 +604,7 @@ macro_rules! header {
     (@role) => { None };
     (@role connection) => { Some($crate::wire::declared::Role::Connection) };
     (@role moment) => { Some($crate::wire::declared::Role::Moment) };
+    (@role count) => { Some($crate::wire::declared::Role::Count) };
     (@role aside) => { Some($crate::wire::declared::Role::Aside) };
     (@marked opens opens $($rest:ident)*) => { true };
     (@marked short short $($rest:ident)*) => { true };

@@ -662,10 +662,11 @@ impl Walk<'_> {
                     .filter(|&(first, ..)| first || credits)
                     .max();
                 let timed = credits && self.network.codec(flight.packet.conn).is_timed();
+                // Who is its own arbiter tells itself the moments.
+                let part = if timed { Part::Credit } else { Part::Host };
                 match cause {
-                    Some((_, _, i)) if timed => Released::By(i, Part::Credit),
-                    Some((_, _, i)) => Released::By(i, Part::Host),
-                    None => Released::Told(Part::Host),
+                    Some((_, _, i)) => Released::By(i, part),
+                    None => Released::Told(part),
                 }
             }
         }

@@ -10,7 +10,8 @@ use model::wire::declared::when;
 model::header! {
     pub(super) static CODEC: "Homa" = 3;
     answers |data: Data, grant: Grant or Resend| grant.from <= data.offset && data.offset < grant.upto;
-    answers |data: Granted, grant: Grant or Resend| data.behind(grant.from) < grant.upto - grant.from;
+    answers |data: Granted, grant: Grant| data.behind(grant.from) < grant.upto - grant.from;
+    answers |data: Granted, asks: Resend| asks.from <= data.offset && data.offset < asks.upto;
     releases Resend;
     /// A piece of a message. It tells all that a receiver has to know of the message, so that any of them may
     /// come first.

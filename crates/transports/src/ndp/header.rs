@@ -44,7 +44,7 @@ model::header! {
     /// Another packet may leave.
     Pull = 4 "PULL" Credit {
         upto: u64 = 0..47 "everything before this position has arrived";
-        pull: u16 = 48..64 "pulls so far, modulo 2^16";
+        pull: u16 = 48..64 "pulls so far, modulo 2^16", count;
         way: u32 = 64..96 "the way that it takes", aside;
     }
     says |pull, _| format!(" {}, {} here", pull.pull, pull.upto);

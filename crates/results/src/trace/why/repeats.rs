@@ -174,8 +174,13 @@ impl Walk<'_> {
         let came = credit.arrived().expect("it came in");
         let codec = self.network.codec(credit.packet.conn);
         let note = format!("before {}", codec.describe(&credit.packet));
-        let timed = self.network.codec(flight.packet.conn).is_timed();
-        let part = if timed { Part::Credit } else { Part::Host };
+        let codec = self.network.codec(flight.packet.conn);
+        let part = match (codec.is_timed(), codec.is_counted()) {
+            (true, _) => Part::Credit,
+            // It was there, and the host did not know that it had something to repeat.
+            (false, true) => Part::Retransmission,
+            (false, false) => Part::Host,
+        };
         let host = self.name(flight.from(self.network));
         self.pause(part, came..left, host, at);
         self.way(cause);
@@ -212,8 +217,8 @@ impl Walk<'_> {
         same.map(|&(came, _)| came).min()
     }
 
-    /// The credit that flight `at` answers, where it came in before, and released no other flight: credits may be told modulo
-    /// a small number.
+    /// The credit that flight `at` answers, where it came in before, but behind the copy before it, and released no other
+    /// flight: credits may be told modulo a small number.
     fn credit_of(&self, at: usize) -> Option<usize> {
         let flight = self.flights[at];
         let (left, host) = (flight.sent(), flight.from(self.network));
@@ -221,6 +226,8 @@ impl Walk<'_> {
             return None;
         }
         let before = &self.flights[..at];
+        let copy = (0..at).rev().find(|&i| self.is_try(i, at));
+        let copied = copy.map_or(Time::ZERO, |copy| self.flights[copy].sent());
         // Own flights are in the order of leaving, and what a credit releases leaves soon after it.
         let own = &before[self.over.min(at)..];
         let used = |credit: &Flight, came: Time| {
@@ -235,7 +242,8 @@ impl Walk<'_> {
             credit.packet.to().0 == host
                 && credit.packet.class() == Class::Credit
                 && self.answers(flight, credit) == Some(true)
-                && (credit.arrived()).is_some_and(|came| came <= left && !used(credit, came))
+                && (credit.arrived())
+                    .is_some_and(|came| copied <= came && came <= left && !used(credit, came))
         })
     }
 
