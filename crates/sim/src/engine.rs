@@ -10,8 +10,7 @@ mod out;
 use crate::activity::{Activity, Steps};
 use crate::barrier::{Barrier, Guard};
 use crate::beside::Beside;
-use crate::clock::{Between, Clock};
-use crate::count::Window;
+use crate::clock::{Between, Clock, runs_alone, sample_from};
 use crate::data_queues::DataQueues;
 use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
@@ -35,9 +34,6 @@ use switching::Apart;
 use topology::{Link, LinkId, NodeKind};
 use units::{Span, Time};
 
-/// Windows with fewer packet-hops than this are run by one thread: they take some 10 us, and a barrier
-/// up to 2 us. [ours]
-const SERIAL_BELOW: u64 = 100;
 /// Round trips without a packet after which a run whose messages have all ended is over, and the
 /// least such time: a few repetitions of a lost farewell. [ours]
 const QUIET_RTTS: u64 = 20;
@@ -357,52 +353,21 @@ impl Shared<'_, '_, '_> {
     }
 
     /// Sets the clock to the next window. Only the last thread at the barrier may call it.
-    #[allow(clippy::too_many_lines, reason = "one piece, between windows")]
     fn advance(&self) {
         // SAFETY: all threads wait at the barrier.
         let between = unsafe { &mut *self.between.get() };
-        let (activity, mut clock) = (&self.net.activity, self.clock());
+        let mut clock = self.clock();
         if !self.net.world.book.triggers.is_empty() {
             self.pull_triggers(clock.window);
         }
         let (hops, ended) = self.counted();
         let ran = hops - std::mem::replace(&mut between.hops, hops);
-        let steps = activity.steps();
-        let cut = clock.keep;
-        if !cut && between.looks.next() <= clock.end {
-            // SAFETY: the same.
-            let nodes = self.net.nodes.iter().map(|node| unsafe { &*node.get() });
-            let topology = &self.setup.topology;
-            between.looks.look(topology, nodes, clock.end);
+        if !clock.keep {
+            self.look_for_circles(&mut between.looks, clock.end);
         }
-        if cut {
-            let moment = clock.end;
-            if let Some((window, start)) = self.behind(between, clock) {
-                between.ahead = Some(clock.window);
-                (clock.window, clock.start) = (window, start);
-            } else {
-                let last = clock.window;
-                if let Some(first) = between.ahead.take() {
-                    between.rest = Some((last, moment));
-                    clock.window = first;
-                }
-                clock.start = moment;
-                clock.end = steps.end_of(clock.window);
-                clock.keep = false;
-            }
-            // What the first part woke in this window is about to run.
-            activity.pass(clock.window);
-        } else if let Some((window, start)) = between.rest.take() {
-            activity.pass(window);
-            (clock.window, clock.start) = (window, start);
-            clock.end = steps.end_of(window);
-        } else if let Some(window) = activity.next(clock.window + 1) {
-            activity.pass(window);
-            clock.window = window;
-            clock.start = steps.start_of(window);
-            clock.end = steps.end_of(window);
-        } else {
-            clock.stop = true;
+        match between.turns.next(clock, &self.net.activity) {
+            Some(next) => clock = next,
+            None => clock.stop = true,
         }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
@@ -414,46 +379,29 @@ impl Shared<'_, '_, '_> {
                 (clock.end, clock.keep) = (quiet, true);
             }
         }
-        let skipped_to = if clock.stop { Time::ZERO } else { clock.start };
-        let due = between.next_sample < skipped_to;
-        let mut next_sample = between.next_sample;
-        if let (true, Some(every)) = (due, self.setup.probes.every) {
-            let behind = skipped_to.0.div_ceil(every.0) * every.0;
-            next_sample = Time(behind.max(between.next_sample.0));
+        let (look, probes) = (between.counted.next(), &self.setup.probes);
+        if clock.stop {
+            clock.attend = false;
+        } else {
+            clock.cut_behind(sample_from(between.next_sample, probes.every, clock.start));
+            clock.cut_behind(look);
+            clock.attend = between.next_sample.min(look) < clock.start;
+            between.last = clock.start;
         }
-        let look = between.counted.next();
-        for cut in [next_sample, look] {
-            if !clock.stop && clock.start <= cut && cut.after(Span(1)) < clock.end {
-                clock.end = cut.after(Span(1));
-                clock.keep = true;
-            }
-        }
+        clock.attend |= between.looks.news || between.unseen() >= LOOK_EVERY;
         clock.end = clock.end.min(until);
-        clock.serial = if clock.serial {
-            ran < 2 * SERIAL_BELOW
-        } else {
-            ran < SERIAL_BELOW
-        };
-        let news = between.looks.news;
-        clock.attend = due || news || look < skipped_to || between.unseen() >= LOOK_EVERY;
-        between.last = if clock.stop {
-            between.last
-        } else {
-            clock.start
-        };
+        clock.serial = runs_alone(clock.serial, ran);
         // SAFETY: the same.
         unsafe { *self.clock.get() = clock };
     }
 
-    /// The window of the other side that began before the moment at which that of `clock` was cut and has not come to it,
-    /// with the moment from which it goes on.
-    fn behind(&self, between: &mut Between<'_>, clock: Clock) -> Option<(u64, Time)> {
-        let (activity, steps) = (&self.net.activity, self.net.activity.steps());
-        between.rest.take().or_else(|| {
-            let next = activity.next(clock.window + 1)?;
-            let start = steps.start_of(next);
-            (start < clock.end).then_some((next, start))
-        })
+    /// Looks for ports that wait for each other, where that is due by `end`. Only while all threads wait.
+    fn look_for_circles(&self, looks: &mut Looks, end: Time) {
+        if looks.next() <= end {
+            // SAFETY: all threads wait at the barrier.
+            let nodes = self.net.nodes.iter().map(|node| unsafe { &*node.get() });
+            looks.look(&self.setup.topology, nodes, end);
+        }
     }
 
     /// Starts what the firings of `window` release. Only the last thread at the barrier may call it.
@@ -590,8 +538,8 @@ impl Shared<'_, '_, '_> {
             let hops = scratch.log.hops;
             self.net.run_words(all, clock, scratch, &mut out);
             let ran = scratch.log.hops - hops;
-            let busy = ran >= 2 * SERIAL_BELOW || between.unseen() + ran >= LOOK_EVERY;
-            if busy || clock.keep || between.rest.is_some() || scratch.log.ended != ended {
+            let busy = !runs_alone(true, ran) || between.unseen() + ran >= LOOK_EVERY;
+            if busy || clock.keep || between.turns.has_rest() || scratch.log.ended != ended {
                 return clock;
             }
             let next = activity.next(clock.window + 1);
@@ -599,8 +547,7 @@ impl Shared<'_, '_, '_> {
                 return clock;
             };
             activity.pass(window);
-            (clock.window, clock.start) = (window, steps.start_of(window));
-            clock.end = steps.end_of(window);
+            clock = clock.in_window(window, steps.start_of(window), steps);
             between.hops += ran;
             between.last = clock.start;
         }
@@ -676,22 +623,7 @@ pub(crate) fn run_with(
             net.activity.of(0).raise(0, net.bit_of[number as usize], at);
         }
     }
-    let between = Between {
-        observer,
-        hops: 0,
-        hops_seen: 0,
-        done: 0,
-        interrupted: false,
-        next_sample: setup
-            .probes
-            .every
-            .map_or(Time::NEVER, |every| Time(every.0)),
-        counted: Window::new(&setup.probes, setup.topology.links.len()),
-        looks: Looks::new(setup),
-        last: Time::ZERO,
-        ahead: None,
-        rest: None,
-    };
+    let between = Between::new(setup, observer);
     let shared = Shared {
         net: &net,
         setup,
