@@ -133,7 +133,7 @@ impl Net<'_> {
 
     /// Hands the arrivals of a window to a switch: `keys` in order, with the packets that they number.
     #[inline(never)] // it needs the registers
-    pub(crate) fn run_switch(
+    pub(crate) fn hand_in_order(
         &self,
         at: &mut SwitchNode,
         clock: Clock,

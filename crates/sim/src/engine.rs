@@ -12,6 +12,7 @@ use crate::barrier::{Barrier, Guard};
 use crate::beside::Beside;
 use crate::clock::{Between, Clock, runs_alone, sample_from};
 use crate::data_queues::DataQueues;
+use crate::host::Host;
 use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
 use crate::node::{Digest, Kind, Log, Node};
@@ -209,11 +210,61 @@ impl<'a> Net<'a> {
     }
 
     /// Runs one node to `clock.end`; returns when it must be looked at next, for all it knows.
-    #[allow(
-        clippy::too_many_lines,
-        reason = "one piece, for every node of a window"
-    )]
     fn run_node(
+        &self,
+        node: &mut Node,
+        clock: Clock,
+        scratch: &mut Scratch,
+        out: &mut Out<'_, '_>,
+    ) -> Time {
+        if node.faults.is_some() || !self.beside.is_empty() {
+            let pool = &mut scratch.beside;
+            let out = out.again();
+            let mut out = Laden { out, pool };
+            let next = self.run_laden(node, clock, &mut scratch.due, &mut scratch.log, &mut out);
+            scratch.beside.recycle();
+            return next;
+        }
+        match &mut node.kind {
+            Kind::Host(host) => self.run_host(host, &mut node.digest, clock, scratch, out),
+            Kind::Switch(_) => self.run_switch(node, clock, scratch, out),
+        }
+    }
+
+    /// The same for a host.
+    #[inline(always)] // from one place
+    fn run_host(
+        &self,
+        host: &mut Host,
+        digest: &mut Digest,
+        clock: Clock,
+        Scratch { log, packets, .. }: &mut Scratch,
+        out: &mut Out<'_, '_>,
+    ) -> Time {
+        packets.clear();
+        let from = LinkId(host.link()).reverse();
+        let ingress = &self.rings[from.index()];
+        // SAFETY: this thread runs the receiving node.
+        let left =
+            unsafe { ingress.take_before(clock.end, out.pool, |packet| packets.push(packet)) };
+        log.hops += packets.len() as u64;
+        // SAFETY: taken packets live until the pool recycles, after this call.
+        let arrivals = packets.iter().map(|&packet| unsafe { &*packet });
+        if let Some(last) = arrivals.clone().next_back() {
+            log.last_hop = log.last_hop.max(last.at);
+        }
+        if self.noted() {
+            let each = arrivals.clone();
+            each.for_each(|packet| self.note(out.thread, digest, (from, 0), packet));
+        }
+        let timed = arrivals.map(|packet| (packet.at, packet));
+        let next = host.run(timed, clock.end, &self.world.book, log, out);
+        left.map_or(next, |at| next.min(at))
+    }
+
+    /// The same for a switch: all its arrivals in the order of time.
+    #[inline(always)] // from one place
+    fn run_switch(
         &self,
         node: &mut Node,
         clock: Clock,
@@ -226,82 +277,94 @@ impl<'a> Net<'a> {
             sorted,
             packets,
             ports,
-            due,
-            beside,
             by_port,
-        } = scratch;
-        if node.faults.is_some() || !self.beside.is_empty() {
-            let mut out = Laden {
-                out: out.again(),
-                pool: beside,
-            };
-            let next = self.run_laden(node, clock, due, log, &mut out);
-            beside.recycle();
-            return next;
-        }
-        let noted = self.noted();
-        let Node {
-            kind,
-            apart,
-            left,
-            digest,
             ..
-        } = node;
-        match kind {
-            Kind::Host(host) => {
-                packets.clear();
-                let from = LinkId(host.link()).reverse();
-                let ingress = &self.rings[from.index()];
-                // SAFETY: this thread runs the receiving node.
-                let left = unsafe {
-                    ingress.take_before(clock.end, out.pool, |packet| packets.push(packet))
-                };
-                log.hops += packets.len() as u64;
+        } = scratch;
+        let Kind::Switch(at) = &mut node.kind else {
+            unreachable!("hosts have one port")
+        };
+        let noted = self.noted();
+        let ports_too = (noted || at.minds_ingress).then_some(&mut *ports);
+        let left = node.left.words();
+        let next = self.gather(at, left, clock, out, keys, packets, ports_too);
+        log.hops += keys.len() as u64;
+        sort(keys, sorted, self.bucket_shift);
+        if noted {
+            for &key in keys.iter() {
                 // SAFETY: taken packets live until the pool recycles, after this call.
-                let arrivals = packets.iter().map(|&packet| unsafe { &*packet });
-                if let Some(last) = arrivals.clone().next_back() {
-                    log.last_hop = log.last_hop.max(last.at);
-                }
-                if noted {
-                    let each = arrivals.clone();
-                    each.for_each(|packet| self.note(out.thread, digest, (from, 0), packet));
-                }
-                let timed = arrivals.map(|packet| (packet.at, packet));
-                let next = host.run(timed, clock.end, &self.world.book, log, out);
-                left.map_or(next, |at| next.min(at))
+                let packet = unsafe { &*packets[index(key)] };
+                let port = ports[index(key)];
+                let from = LinkId(at.ingress[usize::from(port)]);
+                self.note(out.thread, &mut node.digest, (from, port), packet);
             }
-            Kind::Switch(at) => {
-                let ports_too = (noted || at.minds_ingress).then_some(&mut *ports);
-                let next = self.gather(at, left.words(), clock, out, keys, packets, ports_too);
-                log.hops += keys.len() as u64;
-                sort(keys, sorted, self.bucket_shift);
-                if noted {
-                    for &key in keys.iter() {
-                        // SAFETY: taken packets live until the pool recycles, after this call.
-                        let packet = unsafe { &*packets[index(key)] };
-                        let port = ports[index(key)];
-                        let from = LinkId(at.ingress[usize::from(port)]);
-                        self.note(out.thread, digest, (from, port), packet);
-                    }
-                }
-                if let Some(&last) = keys.last() {
-                    log.last_hop = log.last_hop.max(clock.start + Span(last >> INDEX_BITS));
-                }
-                if noted && *apart != Apart::Never && self.tracer.is_none() {
-                    // Noted for a digest: the fast way goes on from here.
-                    let taken = keys
-                        .iter()
-                        .map(|&key| (packets[index(key)], ports[index(key)]));
-                    let of = (&mut *at, *apart);
-                    if let Some(own) = self.run_taken(of, clock, taken, by_port, out) {
-                        return own.min(next);
-                    }
-                }
-                self.run_switch(at, clock, keys, packets, ports, out);
-                next.min(at.switch.commit_before(clock.end, out))
+        }
+        if let Some(&last) = keys.last() {
+            log.last_hop = log.last_hop.max(clock.start + Span(last >> INDEX_BITS));
+        }
+        if noted && node.apart != Apart::Never && self.tracer.is_none() {
+            // Noted for a digest: the fast way goes on from here.
+            let taken = keys
+                .iter()
+                .map(|&key| (packets[index(key)], ports[index(key)]));
+            let of = (&mut *at, node.apart);
+            if let Some(own) = self.run_taken(of, clock, taken, by_port, out) {
+                return own.min(next);
+            }
+        }
+        self.hand_in_order(at, clock, keys, packets, ports, out);
+        next.min(at.switch.commit_before(clock.end, out))
+    }
+
+    /// Wakes each host for the first thing that it is to do.
+    fn wake_hosts(&self, hosts: u32) {
+        for number in 0..hosts {
+            if let Some(&(at, _)) = self.world.book.actions(number).first() {
+                // Window 0 has not begun: everything is ahead of a window before it.
+                let bit = self.bit_of[number as usize];
+                self.activity.of(0).raise(0, bit, at);
             }
         }
     }
+
+    /// What came of a run that has ended.
+    fn close(self, setup: &Setup<'_>, ended: Ended<'_>) -> (Outcome, Option<Tracer>) {
+        let Ended {
+            clock,
+            between,
+            logs,
+        } = ended;
+        let nodes = self.nodes.into_iter().map(UnsafeCell::into_inner);
+        let nodes: Vec<Node> = nodes.collect();
+        let mut tracer = self.tracer;
+        if let Some(tracer) = &mut tracer {
+            tracer.gather(&nodes);
+        }
+        // SAFETY: all threads have ended.
+        let links = unsafe { Still::new(&self.rings) };
+        let last = logs.iter().map(|log| log.last.max(log.last_hop)).max();
+        let (at, early) = (last.unwrap_or(Time::ZERO), clock.start < setup.until);
+        let mut stop = Stop::new(setup, at, between.interrupted, early);
+        stop.found = between.looks.found;
+        let mut outcome = outcome::close(
+            setup,
+            &self.world,
+            (nodes, between.counted),
+            &logs,
+            (links.in_flight(), &links),
+            &stop,
+        );
+        if let Some(queues) = self.data_queues {
+            queues.finish(&mut outcome.ports);
+        }
+        (outcome, tracer)
+    }
+}
+
+/// What is left of a run when all its threads have ended.
+struct Ended<'o> {
+    clock: Clock,
+    between: Between<'o>,
+    logs: Vec<Log>,
 }
 
 struct Shared<'n, 'a, 'o> {
@@ -322,7 +385,26 @@ struct Shared<'n, 'a, 'o> {
 // `between` by one thread between windows; `clock` is written while all threads wait at the barrier. The observer is called by the thread that called `run`.
 unsafe impl Sync for Shared<'_, '_, '_> {}
 
-impl Shared<'_, '_, '_> {
+impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
+    fn new(
+        net: &'n Net<'a>,
+        setup: &'n Setup<'n>,
+        observer: &'o mut dyn Observer,
+        threads: usize,
+    ) -> Self {
+        let workers = (0..threads).map(|thread| UnsafeCell::new(Worker::new(thread)));
+        Self {
+            net,
+            setup,
+            workers: workers.collect(),
+            clock: Clock::BEFORE.into(),
+            between: Between::new(setup, observer).into(),
+            quiet: setup.base_rtt.times(QUIET_RTTS).max(QUIET_MIN),
+            probed: setup.probed(),
+            barrier: Barrier::new(u32::try_from(threads).expect("`threads` was a u16")),
+        }
+    }
+
     /// The window that runs now.
     fn clock(&self) -> Clock {
         // SAFETY: it is written only by the last thread at the barrier, before it lets the others go.
@@ -553,6 +635,28 @@ impl Shared<'_, '_, '_> {
         }
     }
 
+    /// Runs to the end, on this thread and as many others as there are workers.
+    fn run_all(self) -> Ended<'o> {
+        std::thread::scope(|scope| {
+            let shared = &self;
+            let start = |thread| scope.spawn(move || shared.run(thread));
+            let others: Vec<_> = (1..self.workers.len()).map(start).collect();
+            shared.run(0);
+            for other in others {
+                if let Err(panic) = other.join() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        });
+        self.attend(Time::ZERO);
+        let workers = self.workers.into_iter().map(UnsafeCell::into_inner);
+        Ended {
+            clock: self.clock.into_inner(),
+            between: self.between.into_inner(),
+            logs: workers.map(|worker| worker.scratch.log).collect(),
+        }
+    }
+
     /// The life of one thread.
     fn run(&self, thread: usize) {
         let _guard = Guard(&self.barrier);
@@ -600,10 +704,6 @@ pub fn run(setup: &Setup<'_>, observer: &mut dyn Observer) -> Result<Outcome, Se
 }
 
 /// The same, with a trace of what is wanted.
-#[allow(
-    clippy::too_many_lines,
-    reason = "what is made here is taken apart here"
-)]
 pub(crate) fn run_with(
     setup: &Setup<'_>,
     observer: &mut dyn Observer,
@@ -616,82 +716,7 @@ pub(crate) fn run_with(
         tracer.watch(&mut nodes);
     }
     let net = Net::new(setup, world, nodes, threads, tracer);
-    for number in 0..setup.topology.hosts {
-        let first = net.world.book.actions(number).first();
-        if let Some(&(at, _)) = first {
-            // Window 0 has not begun: everything is ahead of a window before it.
-            net.activity.of(0).raise(0, net.bit_of[number as usize], at);
-        }
-    }
-    let between = Between::new(setup, observer);
-    let shared = Shared {
-        net: &net,
-        setup,
-        workers: (0..threads)
-            .map(|thread| UnsafeCell::new(Worker::new(thread)))
-            .collect(),
-        clock: Clock::BEFORE.into(),
-        between: between.into(),
-        quiet: setup.base_rtt.times(QUIET_RTTS).max(QUIET_MIN),
-        probed: setup.probed(),
-        barrier: Barrier::new(u32::try_from(threads).expect("`threads` was a u16")),
-    };
-    std::thread::scope(|scope| {
-        let shared = &shared;
-        let start = |thread| scope.spawn(move || shared.run(thread));
-        let others: Vec<_> = (1..threads).map(start).collect();
-        shared.run(0);
-        for other in others {
-            if let Err(panic) = other.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-    });
-    shared.attend(Time::ZERO);
-    let Shared {
-        workers,
-        clock,
-        between,
-        ..
-    } = shared;
-    let between = between.into_inner();
-    let logs: Vec<Log> = workers
-        .into_iter()
-        .map(|worker| worker.into_inner().scratch.log)
-        .collect();
-    let Net {
-        world,
-        nodes,
-        rings,
-        mut tracer,
-        data_queues,
-        ..
-    } = net;
-    let nodes: Vec<Node> = nodes.into_iter().map(UnsafeCell::into_inner).collect();
-    if let Some(tracer) = &mut tracer {
-        tracer.gather(&nodes);
-    }
-    // SAFETY: all threads have ended.
-    let links = unsafe { Still::new(&rings) };
-    let last = logs.iter().map(|log| log.last.max(log.last_hop)).max();
-    let at = last.unwrap_or(Time::ZERO);
-    let mut stop = Stop::new(
-        setup,
-        at,
-        between.interrupted,
-        clock.into_inner().start < setup.until,
-    );
-    stop.found = between.looks.found;
-    let mut outcome = outcome::close(
-        setup,
-        &world,
-        (nodes, between.counted),
-        &logs,
-        (links.in_flight(), &links),
-        &stop,
-    );
-    if let Some(queues) = data_queues {
-        queues.finish(&mut outcome.ports);
-    }
-    Ok((outcome, tracer))
+    net.wake_hosts(setup.topology.hosts);
+    let ended = Shared::new(&net, setup, observer, threads).run_all();
+    Ok(net.close(setup, ended))
 }
