@@ -4,7 +4,7 @@ use crate::arrivals::{FEW, is_many};
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
 use crate::node::{Kind, Node, SwitchNode};
-use crate::sort::{SortScratch, by_moment};
+use crate::sort::by_moment;
 use crate::ways::View;
 use crate::worker::Scratch;
 use model::{DropReason, Packet};
@@ -341,11 +341,7 @@ impl Net<'_> {
             },
         );
         let (mut hops, mut last) = (0, scratch.log.last_hop);
-        let mut sort = SortScratch {
-            keys: &mut scratch.keys,
-            packets: &mut scratch.packets,
-            bucket_shift: self.bucket_shift,
-        };
+        let mut room = scratch.inbox.room(self.bucket_shift);
         if by_port.some.len() > FEW {
             for &port in &by_port.some {
                 at.switch.fetch(port);
@@ -358,7 +354,7 @@ impl Net<'_> {
         for &port in &by_port.some {
             let list = &mut by_port.lists[usize::from(port)];
             // SAFETY: packets live until the pool recycles, after this call, and each is in one list.
-            last = last.max(unsafe { by_moment(list, clock.start, &mut sort) });
+            last = last.max(unsafe { by_moment(list, clock.start, &mut room) });
             hops += list.len() as u64;
             at.switch
                 .hand_over(port, Arrivals(list.iter()), clock.end, out);

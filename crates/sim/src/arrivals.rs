@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::engine::{Net, Out};
 use crate::node::SwitchNode;
 use crate::ring::Ring;
-use crate::sort::{INDEX_BITS, index, make_room};
+use crate::sort::{INDEX_BITS, SortScratch, index, make_room, sort};
 use crate::ways::View;
 use model::Packet;
 use std::sync::atomic::Ordering;
@@ -20,29 +20,79 @@ pub(crate) fn is_many(bits: u64) -> bool {
     without(without(without(without(without(bits))))) != 0
 }
 
+/// What arrives at one switch in one window.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    /// A key for each packet, by which they are put in order: its moment in the window, then its number.
+    keys: Vec<u64>,
+    /// By number, which is the order in which they were taken: by port, and by moment at each.
+    packets: Vec<*mut Packet>,
+    /// The ports by which they came, where somebody minds.
+    ports: Vec<u16>,
+    /// Room to work in.
+    room: Vec<u64>,
+}
+
+impl Inbox {
+    /// How many packets it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Puts them in the order of time and, at one moment, that in which they were taken.
+    #[inline(always)] // from one place
+    pub(crate) fn sort(&mut self, bucket_shift: u32) {
+        sort(&mut self.keys, &mut self.room, bucket_shift);
+    }
+
+    /// When the last of them arrives, once they are in order.
+    #[inline(always)]
+    pub(crate) fn last(&self, start: Time) -> Option<Time> {
+        self.keys.last().map(|&key| moment(key, start))
+    }
+
+    /// All of them, once they are in order, with the ports by which they came: those have been asked for.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (*mut Packet, u16)> {
+        let of = |&key| (self.packets[index(key)], self.ports[index(key)]);
+        self.keys.iter().map(of)
+    }
+
+    /// Room for another list of packets, with keys, while it holds none.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, bucket_shift: u32) -> SortScratch<'_> {
+        SortScratch {
+            keys: &mut self.keys,
+            packets: &mut self.packets,
+            bucket_shift,
+        }
+    }
+}
+
 impl Net<'_> {
-    /// Collects what arrives at a switch before the end of the window, as sort keys (moment, then
-    /// ingress port) and packets. Returns the arrival of the first packet that stays, where the
-    /// node's flag for it may not reach that far.
+    /// Collects in `inbox` what arrives at a switch before the end of the window: with the ports by which it came, where
+    /// somebody minds. Returns the arrival of the first packet that stays, where the node's flag for it may not reach
+    /// that far.
     #[inline(never)] // it needs the registers that the loop over arrivals needs
-    #[allow(clippy::too_many_arguments, reason = "lists of the caller, used anew")]
     pub(crate) fn gather(
         &self,
         at: &SwitchNode,
         left: &mut [u64],
         clock: Clock,
         out: &mut Out<'_, '_>,
-        keys: &mut Vec<u64>,
-        packets: &mut Vec<*mut Packet>,
-        mut ports: Option<&mut Vec<u16>>,
+        inbox: &mut Inbox,
     ) -> Time {
+        let with_ports = at.minds_ingress || self.noted();
+        let Inbox {
+            keys,
+            packets,
+            ports,
+            ..
+        } = inbox;
         keys.clear();
         packets.clear();
+        ports.clear();
         keys.reserve(packets.capacity());
         let mut n = 0;
-        if let Some(ports) = &mut ports {
-            ports.clear();
-        }
         let next = self.each_fresh(out, clock.keep, left, &at.ingress, |port, ring, out| {
             // SAFETY: this thread runs the receiving node.
             let most = unsafe { ring.waiting() };
@@ -61,7 +111,7 @@ impl Net<'_> {
                     n += 1;
                 })
             };
-            if let Some(ports) = &mut ports {
+            if with_ports {
                 ports.resize(n, port);
             }
             stays
@@ -131,21 +181,19 @@ impl Net<'_> {
         left.len() != 1 || is_many(left[0] | self.news[first].load(Ordering::Relaxed))
     }
 
-    /// Hands the arrivals of a window to a switch: `keys` in order, with the packets that they number.
+    /// Hands the arrivals of a window, which are in order, to a switch.
     #[inline(never)] // it needs the registers
     pub(crate) fn hand_in_order(
         &self,
         at: &mut SwitchNode,
         clock: Clock,
-        keys: &mut Vec<u64>,
-        packets: &[*mut Packet],
-        ports: &[u16],
+        inbox: &mut Inbox,
         out: &mut Out<'_, '_>,
     ) {
-        keys.push(u64::MAX); // later than any arrival
-        let mut keys = keys.as_slice();
+        inbox.keys.push(u64::MAX); // later than any arrival
+        let mut keys = inbox.keys.as_slice();
         while keys.len() > 1 {
-            let first = clock.start + Span(keys[0] >> INDEX_BITS);
+            let first = moment(keys[0], clock.start);
             let view = self.world.ways.of(at.id, &mut at.epoch, first);
             let mut n = keys.len() - 1;
             if view.until < clock.end {
@@ -154,13 +202,19 @@ impl Net<'_> {
             }
             let these = &keys[..=n];
             if at.switch.is_ordered() {
-                arrivals::<true>(at, these, packets, ports, &view, out);
+                arrivals::<true>(at, these, inbox, &view, out);
             } else {
-                arrivals::<false>(at, these, packets, ports, &view, out);
+                arrivals::<false>(at, these, inbox, &view, out);
             }
             keys = &keys[n..];
         }
     }
+}
+
+/// When the packet of a key arrives, in the window that begins at `start`.
+#[inline(always)]
+fn moment(key: u64, start: Time) -> Time {
+    start + Span(key >> INDEX_BITS)
 }
 
 /// Hands all arrivals but the last, which is none, to a switch.
@@ -168,11 +222,11 @@ impl Net<'_> {
 fn arrivals<const ORDERED: bool>(
     at: &mut SwitchNode,
     keys: &[u64],
-    packets: &[*mut Packet],
-    ports: &[u16],
+    inbox: &Inbox,
     view: &View<'_>,
     out: &mut Out<'_, '_>,
 ) {
+    let (packets, ports) = (inbox.packets.as_slice(), inbox.ports.as_slice());
     let minds = at.minds_ingress;
     for (&key, &later) in keys.iter().zip(&keys[1..]) {
         let index = index(key);

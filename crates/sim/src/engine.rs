@@ -21,7 +21,7 @@ use crate::placement::{Places, share_out};
 use crate::promised::Still;
 use crate::ring::{Far, Ring};
 use crate::setup::{FlowSample, Observer, Outcome, PortSample, Setup};
-use crate::sort::{BUCKETS, INDEX_BITS, index, sort};
+use crate::sort::BUCKETS;
 use crate::trace::{Traced, Tracer, Wanted};
 use crate::waits::Looks;
 use crate::worker::{Scratch, Worker};
@@ -238,18 +238,18 @@ impl<'a> Net<'a> {
         host: &mut Host,
         digest: &mut Digest,
         clock: Clock,
-        Scratch { log, packets, .. }: &mut Scratch,
+        Scratch { log, arrived, .. }: &mut Scratch,
         out: &mut Out<'_, '_>,
     ) -> Time {
-        packets.clear();
+        arrived.clear();
         let from = LinkId(host.link()).reverse();
         let ingress = &self.rings[from.index()];
         // SAFETY: this thread runs the receiving node.
         let left =
-            unsafe { ingress.take_before(clock.end, out.pool, |packet| packets.push(packet)) };
-        log.hops += packets.len() as u64;
+            unsafe { ingress.take_before(clock.end, out.pool, |packet| arrived.push(packet)) };
+        log.hops += arrived.len() as u64;
         // SAFETY: taken packets live until the pool recycles, after this call.
-        let arrivals = packets.iter().map(|&packet| unsafe { &*packet });
+        let arrivals = arrived.iter().map(|&packet| unsafe { &*packet });
         if let Some(last) = arrivals.clone().next_back() {
             log.last_hop = log.last_hop.max(last.at);
         }
@@ -273,45 +273,35 @@ impl<'a> Net<'a> {
     ) -> Time {
         let Scratch {
             log,
-            keys,
-            sorted,
-            packets,
-            ports,
+            inbox,
             by_port,
             ..
         } = scratch;
         let Kind::Switch(at) = &mut node.kind else {
             unreachable!("hosts have one port")
         };
-        let noted = self.noted();
-        let ports_too = (noted || at.minds_ingress).then_some(&mut *ports);
-        let left = node.left.words();
-        let next = self.gather(at, left, clock, out, keys, packets, ports_too);
-        log.hops += keys.len() as u64;
-        sort(keys, sorted, self.bucket_shift);
-        if noted {
-            for &key in keys.iter() {
+        let next = self.gather(at, node.left.words(), clock, out, inbox);
+        inbox.sort(self.bucket_shift);
+        log.hops += inbox.len() as u64;
+        if let Some(last) = inbox.last(clock.start) {
+            log.last_hop = log.last_hop.max(last);
+        }
+        if self.noted() {
+            for (packet, port) in inbox.each() {
                 // SAFETY: taken packets live until the pool recycles, after this call.
-                let packet = unsafe { &*packets[index(key)] };
-                let port = ports[index(key)];
+                let packet = unsafe { &*packet };
                 let from = LinkId(at.ingress[usize::from(port)]);
                 self.note(out.thread, &mut node.digest, (from, port), packet);
             }
-        }
-        if let Some(&last) = keys.last() {
-            log.last_hop = log.last_hop.max(clock.start + Span(last >> INDEX_BITS));
-        }
-        if noted && node.apart != Apart::Never && self.tracer.is_none() {
-            // Noted for a digest: the fast way goes on from here.
-            let taken = keys
-                .iter()
-                .map(|&key| (packets[index(key)], ports[index(key)]));
-            let of = (&mut *at, node.apart);
-            if let Some(own) = self.run_taken(of, clock, taken, by_port, out) {
-                return own.min(next);
+            if node.apart != Apart::Never && self.tracer.is_none() {
+                // Noted for a digest: the fast way goes on from here.
+                let of = (&mut *at, node.apart);
+                if let Some(own) = self.run_taken(of, clock, inbox.each(), by_port, out) {
+                    return own.min(next);
+                }
             }
         }
-        self.hand_in_order(at, clock, keys, packets, ports, out);
+        self.hand_in_order(at, clock, inbox, out);
         next.min(at.switch.commit_before(clock.end, out))
     }
 

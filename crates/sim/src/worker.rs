@@ -1,6 +1,7 @@
 //! What one thread holds while it runs nodes.
 
 use crate::apart::ByPort;
+use crate::arrivals::Inbox;
 use crate::beside::{Beside, Due};
 use crate::node::Log;
 use crate::ring::Pool;
@@ -17,16 +18,16 @@ pub(crate) struct Worker {
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) log: Log,
-    pub(crate) keys: Vec<u64>,
-    pub(crate) sorted: Vec<u64>,
-    pub(crate) packets: Vec<*mut Packet>,
-    pub(crate) ports: Vec<u16>,
+    /// What came to a host, in order.
+    pub(crate) arrived: Vec<*mut Packet>,
+    /// What came to a switch.
+    pub(crate) inbox: Inbox,
     pub(crate) due: Vec<Due>,
     pub(crate) beside: Pool<Beside>,
     pub(crate) by_port: ByPort,
 }
 
-// SAFETY: the pointers in `packets` and `by_port` live within one call of `Net::run_node`.
+// SAFETY: the pointers in `arrived`, `inbox` and `by_port` live within one call of `Net::run_node`.
 unsafe impl Send for Worker {}
 
 impl Worker {
