@@ -14,6 +14,7 @@ mod count;
 mod data_queues;
 mod engine;
 mod fault;
+mod fingerprint;
 mod host;
 mod laden;
 mod net;
