@@ -1,32 +1,34 @@
 //! A resolved scenario as the simulator wants it, and what came of it as the tables want it.
 //!
-//! `assemble` builds fabric, messages, ports, faults and probes and collects everything that does not go together.
+//! `assemble` builds fabric, messages, ports, faults and probes and collects everything that does not go together (`parts`).
 //! Whether memory suffices is asked first, from sizes alone. The transport is settled when the messages are known,
 //! and asked whether the ports suit it when these are. `run` hands all of it to the simulator, and a `Collector`
 //! turns what that tells into the rows of a `RunRecord`, beside the time of each message in an idle network (`ideal`).
+
+mod parts;
 
 use crate::check::Load;
 use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
 use crate::counted;
-use crate::diagnostic::{Diagnostic, Errors};
+use crate::diagnostic::Errors;
 use crate::facts::Fabric;
 use crate::fates::is_endless;
 use crate::ground;
 use crate::ideal::Ideal;
-use crate::memory::{self, Need};
-use crate::narrow;
+use crate::memory;
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
-use crate::settings::{Run, Shape, Source};
+use crate::settings::{Run, Source};
 use crate::traffic;
 use crate::warnings;
 use crate::why::Traced;
 use crate::words;
 use model::intent::{CreditSpec, PortSpec, SwitchSpec};
 use model::{Encap, Endpoint, EndpointConfig};
+use parts::Network;
 use results::{
     Derived, FlowControl, FlowRow, MemoryPart, MemoryRow, Names, PortRow, RunRecord, Status,
     StuckRow,
@@ -35,7 +37,7 @@ use sim::{Fault, MakeControl, MakeEndpoint, Outcome, Probes, Setup, Tally};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use switching::{Holder, Peak};
-use topology::{LinkId, NodeId, Routes, Topology};
+use topology::{NodeId, Routes, Topology};
 use units::{Bytes, Rate, Span, Time};
 use workload::{Message, SizeDist, Start, Traffic};
 
@@ -132,196 +134,67 @@ impl Scenario {
     /// # Errors
     /// What does not go together: an impossible topology, a load above capacity, a trace that
     /// cannot be read, a fault on a link that does not exist.
-    #[allow(
-        clippy::too_many_lines,
-        reason = "each step needs what those before it made"
-    )]
     pub fn assemble(mut self) -> Result<Assembled, Errors> {
-        let mut errors = Vec::new();
-        let at_topology = |message: String| {
-            // "k = 5; ..." is about k; what names no key is about the whole.
-            let named = message.split_once(" = ").map(|(key, _)| key.to_owned());
-            let mut given = self.topology.section.given();
-            let key = named.filter(|key| given.any(|own| own == key));
-            self.topology
-                .section
-                .problem(key.as_deref().unwrap_or("kind"), message)
-        };
-        let spec = network::spec(&self.topology)?;
-        let size = spec.size();
-        let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
-        memory::routable(&self.topology.section, size)?;
-        network::countable(&self.topology, size, network::longest_delay(&self.topology))?;
-        let mut need = Need::of(size);
-        need.fits(&self.topology.section, limit)?;
-        for source in &self.workloads {
-            need.messages = need
-                .messages
-                .saturating_add(memory::messages(&source.kind, &spec));
-            need.fits(&source.section, limit)?;
-        }
-        let mut topology = spec.build().map_err(|e| at_topology(e.0))?;
-        errors.extend(words::unreadable(&topology).map(&at_topology));
-        network::uneven(&self.topology, self.run.seed, &mut topology)?;
-        let longest = topology.links.iter().map(|link| link.delay).max();
-        network::countable(&self.topology, size, longest.unwrap_or(Span::ZERO))?;
-        let routes = Arc::new(Routes::new(&topology, &[]));
-        if let Some((a, b)) = routes.cut_off() {
-            let name = |host: u32| &topology.node(NodeId(host)).name;
-            let what = format!("no way leads from host {} to host {}", name(a), name(b));
-            let key = match self.topology.kind {
-                Shape::File(_) => "path",
-                _ => "kind",
-            };
-            errors.push(
-                self.topology
-                    .section
-                    .problem(key, what)
-                    .help("join the parts, or leave out what is cut off"),
-            );
-        }
         let encap = self.encap;
-        let mut keep = |found: Vec<Diagnostic>| errors.extend(found);
-        let mut traffic = traffic::build(&self, &spec, &topology, encap)
-            .map_err(&mut keep)
-            .ok();
-        let conns = traffic
-            .as_ref()
-            .map_or(0, |(traffic, ..)| traffic.conns.len());
+        let spec = network::spec(&self.topology)?;
+        let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
+        let mut need = self.need_within(&spec, limit)?;
+        let Network {
+            topology,
+            routes,
+            errors,
+        } = self.network(&spec)?;
         let fabric = Fabric::new(&topology, &routes, encap);
-        if let Some((traffic, lanes, _)) = &mut traffic {
-            let settled = self.settle(fabric, traffic, lanes);
-            settled.unwrap_or_else(&mut keep);
-        }
-        let ports = network::ports(&self, &topology, encap)
-            .map_err(&mut keep)
-            .ok();
-        let faults = network::faults(&self.faults, &topology)
-            .map_err(&mut keep)
-            .ok();
-        let links = probe_links(&self, &topology).map_err(&mut keep).ok();
-        let counted = counted::window(&self).map_err(&mut keep).ok();
-        let thresholds = crate::thresholds::parse(&self).map_err(&mut keep).ok();
-        if let Some((traffic, ..)) = &traffic {
-            keep(crate::thresholds::tagged(&self, &traffic.tags));
-        }
-        if let Some(ports) = &ports {
-            let suited = self.suit(&topology, ports, &network::switch(&self.switch));
-            suited.unwrap_or_else(&mut keep);
-        }
-        let (Some(ports), Some(faults), Some(links), Some((traffic, lanes, read))) =
-            (ports, faults, links, traffic)
-        else {
-            return Err(Errors(errors));
-        };
-        let (Some(counted), Some(_)) = (counted, thresholds) else {
-            return Err(Errors(errors));
-        };
-        if !errors.is_empty() {
-            return Err(Errors(errors));
-        }
-        need.messages = traffic.messages.len() as u64;
+        let parts = self.parts(&spec, fabric, errors)?;
+        need.messages = parts.traffic.messages.len() as u64;
         need.fits(&self.workloads[0].section, limit)?;
         let (propagation_rtt, base_rtt, control_rtt) = fabric.round_trips;
-        let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
-        let hosts = of_hosts.clone();
-        let fastest = of_hosts.map(|link| link.rate).max().unwrap_or_default();
-        let every = *self.output.every;
-        let received = window(&self.run);
-        let received = (received != WHOLE).then_some(received);
-        let probes = Probes {
-            every: (every > Span::ZERO).then_some(every),
-            links,
-            flows: self.output.flows,
-            window: counted,
-            data_queues: self.output.data_queues && warnings::data_queues(&self).is_none(),
-            memory: self.output.memory,
-            accepted: received.is_some()
-                || ends_early(&self.run)
-                || traffic.messages.iter().any(is_timed),
-            received,
-        };
         let legacy = Legacy::of(&self).expect("asked for every port");
         let title = match &self.title {
             Some(title) => title.clone(),
-            None => words::title(&self, &traffic, &topology),
+            None => words::title(&self, &parts.traffic, &topology),
         };
-        let controls = Controls::new(&self, encap, &ports);
+        let controls = Controls::new(&self, encap, &parts.ports);
         if let Some(controls) = &controls {
             controls.suits(&self.switch, &topology)?;
         }
-        let asked = self.factory.fabric(fastest, encap).priorities;
-        let warned = controls.as_ref();
-        let warned = warned.and_then(|of| of.warns(&topology, asked));
+        let mut warnings = warnings::all(
+            &self,
+            fabric,
+            (&parts.ports, &parts.traffic),
+            legacy,
+            controls.as_ref(),
+        );
+        warnings.extend(parts.read);
         let control_figures = controls.iter().flat_map(|c| c.figures(&topology)).collect();
-        let control = controls.map(|controls| -> Box<SharedControl> {
-            Box::new(move |topology, node| Some(controls.make(topology, node)))
-        });
-        let mut warnings = warnings::warnings(&self, legacy, &topology, &routes);
-        warnings.extend(warned);
-        warnings.extend(warnings::data_queues(&self));
-        warnings.extend(warnings::too_far(&routes));
-        warnings.extend(warnings::unread(&self));
-        warnings.extend(warnings::buffers(&self, &topology, &ports, encap));
-        warnings.extend(narrow::warning(&topology, &ports));
-        warnings.extend(warnings::thresholds(&self, &topology, &ports));
-        warnings.extend(warnings::crowds(&self, &topology, &ports, &traffic, encap));
-        warnings.extend(warnings::protected(
-            &self, fabric, &ports, &traffic, base_rtt,
-        ));
-        warnings.extend(warnings::waits(&self, base_rtt));
-        let slowest = hosts.map(|link| link.rate).min().unwrap_or_default();
-        warnings.extend(warnings::impatience(&self, slowest, base_rtt));
-        warnings.extend(warnings::parameters(&self));
-        warnings.extend(warnings::windows(&self, base_rtt, fastest, encap));
-        warnings.extend(read);
         let mut assembled = Assembled {
             title,
             warnings,
             scenario: self,
+            fastest: warnings::host_rates(&topology).max().unwrap_or_default(),
             topology,
             routes,
-            traffic,
-            conns_of_messages: u32::try_from(conns).expect("numbered by u32"),
-            lanes: lanes.into(),
-            ports,
-            control,
+            traffic: parts.traffic,
+            conns_of_messages: u32::try_from(parts.conns).expect("numbered by u32"),
+            lanes: parts.lanes.into(),
+            ports: parts.ports,
+            control: controls.map(|controls| -> Box<SharedControl> {
+                Box::new(move |topology, node| Some(controls.make(topology, node)))
+            }),
             control_figures,
-            faults,
+            faults: parts.faults,
             encap,
             legacy,
-            fastest,
             propagation_rtt,
             base_rtt,
             control_rtt,
-            probes,
+            probes: parts.probes,
             load: OnceLock::new(),
         };
         let every = assembled.probes.every;
         assembled.probes.every = every.map(|every| assembled.sampled_every(every));
         Ok(assembled)
     }
-}
-
-fn probe_links(scenario: &Scenario, topology: &Topology) -> Result<Vec<LinkId>, Vec<Diagnostic>> {
-    let mut links = Vec::new();
-    for pattern in scenario.output.ports.iter().flatten() {
-        match network::links(topology, pattern) {
-            Ok(found) => links.extend(found),
-            Err(why) => {
-                return Err(vec![
-                    scenario
-                        .output
-                        .section
-                        .problem("ports", why)
-                        .help("write it like \"tor0 -> h3\""),
-                ]);
-            }
-        }
-    }
-    links.sort_unstable();
-    links.dedup();
-    Ok(links)
 }
 
 impl Assembled {

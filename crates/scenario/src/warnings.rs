@@ -3,7 +3,9 @@
 use crate::assemble::Assembled;
 use crate::beside::Written;
 use crate::choice::BalanceOf;
+use crate::control::Controls;
 use crate::facts::Fabric;
+use crate::narrow;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::settings::{self, FaultKind, Shape};
@@ -21,8 +23,44 @@ use workload::{Start, Traffic};
 /// Pairs of hosts whose two directions are compared. [ours: each takes about a microsecond]
 const SYMMETRY_SAMPLES: u32 = 10_000;
 
-/// What is odd about a scenario, a sentence each.
-pub(crate) fn warnings(
+/// All that a user should know of a scenario before it runs, a sentence each.
+pub(crate) fn all(
+    scenario: &Scenario,
+    fabric: Fabric<'_>,
+    (ports, traffic): (&[Arc<PortSpec>], &Traffic),
+    legacy: Option<Legacy>,
+    controls: Option<&Controls>,
+) -> Vec<String> {
+    let (topology, routes, encap) = (fabric.topology, fabric.routes, fabric.encap);
+    let (_, base_rtt, _) = fabric.round_trips;
+    let slowest = host_rates(topology).min().unwrap_or_default();
+    let fastest = host_rates(topology).max().unwrap_or_default();
+    let priorities = scenario.factory.fabric(fastest, encap).priorities;
+    let mut all = odd(scenario, legacy, topology, routes);
+    all.extend(controls.and_then(|of| of.warns(topology, priorities)));
+    all.extend(data_queues(scenario));
+    all.extend(too_far(routes));
+    all.extend(unread(scenario));
+    all.extend(buffers(scenario, topology, ports, encap));
+    all.extend(narrow::warning(topology, ports));
+    all.extend(thresholds(scenario, topology, ports));
+    all.extend(crowds(scenario, topology, ports, traffic, encap));
+    all.extend(protected(scenario, fabric, ports, traffic, base_rtt));
+    all.extend(waits(scenario, base_rtt));
+    all.extend(impatience(scenario, slowest, base_rtt));
+    all.extend(parameters(scenario));
+    all.extend(windows(scenario, base_rtt, fastest, encap));
+    all
+}
+
+/// Rates of the links of hosts.
+pub(crate) fn host_rates(topology: &Topology) -> impl Iterator<Item = Rate> {
+    let of_hosts = topology.links.iter().filter(|l| topology.is_host(l.from));
+    of_hosts.map(|link| link.rate)
+}
+
+/// What is odd about a scenario itself.
+fn odd(
     scenario: &Scenario,
     legacy: Option<Legacy>,
     topology: &Topology,
@@ -69,7 +107,7 @@ pub(crate) fn warnings(
 }
 
 /// The run's own transport, and those beside it.
-pub(crate) fn all(scenario: &Scenario) -> impl Iterator<Item = (&dyn Transport, &dyn Factory)> {
+pub(crate) fn transports(scenario: &Scenario) -> impl Iterator<Item = (&dyn Transport, &dyn Factory)> {
     let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
     std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside)
 }
@@ -78,7 +116,8 @@ pub(crate) fn all(scenario: &Scenario) -> impl Iterator<Item = (&dyn Transport, 
 fn cables(scenario: &Scenario) -> Option<String> {
     let down = |fault: &Settings<settings::Fault>| matches!(fault.kind, FaultKind::Down { .. });
     let down = scenario.faults.iter().any(down);
-    let (protocol, _) = all(scenario).find(|(_, factory)| down && factory.counts_on_cables())?;
+    let (protocol, _) =
+        transports(scenario).find(|(_, factory)| down && factory.counts_on_cables())?;
     Some(format!(
         "{} gives away the lines of all cables, also of those that [[faults]] takes down: what was to take them waits for \
          others, and may leave again; a topology file without the cable shows {0} without that",
@@ -94,7 +133,7 @@ fn few_priorities(scenario: &Scenario) -> Option<String> {
         let asks = factory.fabric(Rate::gbps(10), scenario.encap).priorities;
         (asks > given).then(|| (asks, protocol.name()))
     };
-    let (asks, name) = all(scenario)
+    let (asks, name) = transports(scenario)
         .filter_map(asks)
         .max_by_key(|&(asks, _)| asks)?;
     Some(format!(
@@ -104,7 +143,7 @@ fn few_priorities(scenario: &Scenario) -> Option<String> {
 }
 
 /// Transports that take a silence for a loss before an answer can be there.
-pub(crate) fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
+fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
         let (key, wait) = factory
             .first_wait()
@@ -116,16 +155,11 @@ pub(crate) fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
             round_trip.times(2)
         ))
     };
-    all(scenario).filter_map(warning).collect()
+    transports(scenario).filter_map(warning).collect()
 }
 
 /// Transports that have fewer frames of a message under way than fit a host's line for a round trip.
-pub(crate) fn windows(
-    scenario: &Scenario,
-    round_trip: Span,
-    fastest: Rate,
-    encap: Encap,
-) -> Vec<String> {
+fn windows(scenario: &Scenario, round_trip: Span, fastest: Rate, encap: Encap) -> Vec<String> {
     let frame = u64::from(encap.wire_max());
     let line = fastest.bytes_in(round_trip).get() / frame;
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
@@ -143,11 +177,11 @@ pub(crate) fn windows(
             100 * u64::from(most) / line
         ))
     };
-    all(scenario).filter_map(warning).collect()
+    transports(scenario).filter_map(warning).collect()
 }
 
 /// Transports that give up sooner than full queues before the slowest host drain.
-pub(crate) fn impatience(scenario: &Scenario, slowest: Rate, base_rtt: Span) -> Vec<String> {
+fn impatience(scenario: &Scenario, slowest: Rate, base_rtt: Span) -> Vec<String> {
     let config = EndpointConfig::new(HostId(0), slowest, scenario.encap)
         .with(|told| told.base_rtt = base_rtt);
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
@@ -162,11 +196,11 @@ pub(crate) fn impatience(scenario: &Scenario, slowest: Rate, base_rtt: Span) -> 
             of.least.0.div_ceil(Span::ms(1000).0)
         ))
     };
-    all(scenario).filter_map(warning).collect()
+    transports(scenario).filter_map(warning).collect()
 }
 
 /// Parameters that somebody chose, and that others of their transport leave without effect.
-pub(crate) fn parameters(scenario: &Scenario) -> Vec<String> {
+fn parameters(scenario: &Scenario) -> Vec<String> {
     let written = std::iter::once(&scenario.written);
     let written = written.chain(scenario.beside.iter().map(|of| &of.written));
     let warning = |((protocol, factory), written): ((&dyn Transport, &dyn Factory), &Written)| {
@@ -183,7 +217,10 @@ pub(crate) fn parameters(scenario: &Scenario) -> Vec<String> {
         let name = protocol.name();
         (!found.is_empty()).then(|| format!("transport.{name} does not read {}", found.join(", ")))
     };
-    all(scenario).zip(written).filter_map(warning).collect()
+    transports(scenario)
+        .zip(written)
+        .filter_map(warning)
+        .collect()
 }
 
 /// Whether a queue of a switch has what the port's buffer has room for.
@@ -198,7 +235,7 @@ fn chosen<T>(value: &Chosen<T>) -> bool {
 }
 
 /// What is odd about the memory of switches: a buffer that is not read, or a queue that no full frame fits into.
-pub(crate) fn buffers(
+fn buffers(
     scenario: &Scenario,
     topology: &Topology,
     ports: &[Arc<PortSpec>],
@@ -313,7 +350,7 @@ fn between(topology: &Topology, link: &Link) -> String {
 }
 
 /// Marks and drops of one class that begin where nothing waits any more: above what a queue of a switch holds.
-pub(crate) fn thresholds(
+fn thresholds(
     scenario: &Scenario,
     topology: &Topology,
     ports: &[Arc<PortSpec>],
@@ -342,7 +379,7 @@ pub(crate) fn thresholds(
 }
 
 /// Keys that another key makes mean something, without it.
-pub(crate) fn unread(scenario: &Scenario) -> Vec<String> {
+fn unread(scenario: &Scenario) -> Vec<String> {
     let switch = &scenario.switch;
     [
         (
@@ -370,7 +407,7 @@ fn own_ways(scenario: &Scenario) -> Option<String> {
         factory.fabric(Rate::gbps(10), scenario.encap).own_ways
     };
     let spreads = scenario.switch.balance != BalanceOf::Flow;
-    (spreads && all(scenario).all(names)).then(|| {
+    (spreads && transports(scenario).all(names)).then(|| {
         "switch.balance chooses the way of few packets, because data names its own; leave it out, or set the transport's own key \
          of ways"
             .to_owned()
@@ -411,11 +448,13 @@ impl Assembled {
         let set = |key: &&'static str| mark.origin(key).source.name == tree::SET;
         let asked = |(_, factory): (&dyn Transport, &dyn Factory)| marks(factory, self.encap);
         let drops = scenario.mark.drop_others == Some(true);
-        let in_vain = !drops && !all(scenario).any(asked);
+        let in_vain = !drops && !transports(scenario).any(asked);
         let marks = mark.given().filter(set).filter(|_| in_vain);
         let marks = marks.map(|key| mark.dotted(key));
         let keys: Vec<String> = scenario.unread.iter().cloned().chain(marks).collect();
-        let names: Vec<&str> = all(scenario).map(|(protocol, _)| protocol.name()).collect();
+        let names: Vec<&str> = transports(scenario)
+            .map(|(protocol, _)| protocol.name())
+            .collect();
         (!keys.is_empty()).then(|| {
             format!(
                 "--set {} changes nothing here, where the transport is {}",
@@ -438,7 +477,7 @@ pub(crate) fn data_queues(scenario: &Scenario) -> Option<String> {
 }
 
 /// A fabric with ways on which every packet is lost: through more switches than it may pass.
-pub(crate) fn too_far(routes: &Routes) -> Option<String> {
+fn too_far(routes: &Routes) -> Option<String> {
     let (longest, most) = (routes.longest(), u32::from(model::TTL_START));
     (longest > most).then(|| {
         format!(
@@ -450,7 +489,7 @@ pub(crate) fn too_far(routes: &Routes) -> Option<String> {
 
 /// Messages that start at one moment to one host, whose requests alone are more than the port before it holds: then the
 /// promise that no credited data is lost does not hold.
-pub(crate) fn crowds(
+fn crowds(
     scenario: &Scenario,
     topology: &Topology,
     ports: &[Arc<PortSpec>],
@@ -561,7 +600,7 @@ pub(crate) fn kept<'a>(
 }
 
 /// What ports before hosts have to keep and have no room for.
-pub(crate) fn protected(
+fn protected(
     scenario: &Scenario,
     fabric: Fabric<'_>,
     ports: &[Arc<PortSpec>],

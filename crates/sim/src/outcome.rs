@@ -1,17 +1,18 @@
 //! The end of a run: every packet accounted for, unfinished flows named.
 
-use crate::count::Window;
+use crate::count::{Accepted, Window};
 use crate::fingerprint::fingerprint;
+use crate::host::Host;
 use crate::net::World;
-use crate::node::{Kind, Log, Node};
+use crate::node::{Kind, Log, Node, SwitchNode};
 use crate::promised::{OnLinks, Promised};
 use crate::setup::{Outcome, PortCounters, STUCK_MAX, Setup};
 use crate::tally::Tally;
 use crate::waits::{self, Locked};
 use model::{ByClass, Class, Counter, DropReason, Endpoint, HostCounts, StuckFlow, Totals};
 use std::collections::{BTreeMap, BTreeSet};
-use switching::{Counters, Holder, Port};
-use topology::LinkId;
+use switching::{Counters, Holder, Peak, Port};
+use topology::{LinkId, NodeId};
 use units::{Span, Time};
 
 /// Packets of one class that came into being and that went.
@@ -101,10 +102,6 @@ impl Stop {
 }
 
 /// Sums up a run.
-#[allow(
-    clippy::too_many_lines,
-    reason = "one look at each node, for many sums"
-)]
 pub(crate) fn close(
     setup: &Setup<'_>,
     world: &World<'_>,
@@ -113,105 +110,139 @@ pub(crate) fn close(
     (in_flight, links): (ByClass<u64>, &dyn OnLinks),
     stop: &Stop,
 ) -> Outcome {
-    let mut ledgers = ByClass::from_fn(|class| Ledger {
-        in_flight: in_flight[class],
-        ..Ledger::default()
-    });
-    let mut tally = Tally::new(setup.topology.links.len());
-    let (mut totals, mut stuck, mut digest) = (Totals::default(), Vec::new(), 0u64);
-    let mut hosts = Vec::with_capacity(setup.topology.hosts as usize);
-    let mut said = Vec::new();
-    let mut accepted = BTreeMap::new();
     let seen = Seen {
         end: stop.at.after(Span(1)).max(stop.reached),
         links,
     };
     window.finish(&mut nodes, &seen);
-    let (mut held, last) = waits::of(&setup.topology, &nodes, stop);
+    let (mut held, circles) = circles(setup, world, &nodes, stop);
+    let mut sums = Sums::new(setup, in_flight);
+    for node in &mut nodes {
+        sums.add(node, &seen, stop);
+    }
+    held.append(&mut sums.stale);
+    held.sort_unstable();
+    let refused = list_refused(&mut sums.stuck, world, logs);
+    let (counted, edges) = window.close(&mut sums.tally);
+    let messages = world.book.results();
+    let conservation = sums.balance();
+    Outcome {
+        fingerprint: fingerprint(&messages, &sums.tally, &sums.hosts),
+        conservation: conservation.and_then(|()| check_messages(setup, &messages, logs)),
+        unfinished: world.book.unfinished(),
+        refused,
+        messages,
+        ports: sums.tally,
+        counted,
+        totals: sums.totals,
+        hosts: sums.hosts,
+        stuck: sums.stuck,
+        digest: sums.digest,
+        hops: logs.iter().map(|log| log.hops).sum(),
+        node_windows: logs.iter().map(|log| log.node_windows).sum(),
+        end: stop.at,
+        interrupted: stop.interrupted,
+        idle: stop.idle,
+        deadlock: circles.deadlock,
+        locked: circles.locked,
+        suspected: circles.suspected,
+        held,
+        ignored: sums.ignored,
+        counts: sums.counts,
+        memory: sums.memory,
+        accepted: sums.accepted,
+        edges,
+    }
+}
+
+/// Circles of ports that wait for each other, as an [`Outcome`] tells of them.
+struct Circles {
+    deadlock: Vec<LinkId>,
+    locked: Vec<Locked>,
+    suspected: Option<Locked>,
+}
+
+/// Ports at whose gates packets wait at the end, and circles of them.
+fn circles(
+    setup: &Setup<'_>,
+    world: &World<'_>,
+    nodes: &[Node],
+    stop: &Stop,
+) -> (Vec<LinkId>, Circles) {
+    let (held, mut last) = waits::of(&setup.topology, nodes, stop);
     // Where frames of the flow control may be lost, a gate may be shut for no reason any more.
-    let last = last.or_else(|| {
-        let by_ways = || waits::by_ways(&setup.topology, &nodes, &world.ways, stop);
-        (setup.faults.is_empty() && !held.is_empty())
-            .then(by_ways)
-            .flatten()
-    });
+    if last.is_none() && setup.faults.is_empty() && !held.is_empty() {
+        last = waits::by_ways(&setup.topology, nodes, &world.ways, stop);
+    }
     let deadlock: Vec<LinkId> = last.iter().flat_map(|of| of.circle.clone()).collect();
     let suspected = (deadlock.is_empty() && setup.control.is_some())
-        .then(|| waits::suspected(&setup.topology, &nodes, stop));
-    let suspected = suspected.flatten();
+        .then(|| waits::suspected(&setup.topology, nodes, stop));
     let mut locked: Vec<Locked> = stop.found.iter().cloned().chain(last).collect();
     locked.dedup_by(|last, found| last.circle == found.circle);
-    let (mut ignored, mut control, mut memory) = (0, BTreeMap::new(), Vec::new());
-    for node in &mut nodes {
-        let mut stale = false;
-        match &mut node.kind {
-            Kind::Host(host) => {
-                stale = stop.lasts(host.paused_since());
-                host.close_books(stop.at);
-                ignored += host.ignored();
-            }
-            Kind::Switch(node) => {
-                node.switch
-                    .ports
-                    .iter_mut()
-                    .for_each(|port| port.close_books(stop.at));
-            }
+    let circles = Circles {
+        deadlock,
+        locked,
+        suspected: suspected.flatten(),
+    };
+    (held, circles)
+}
+
+/// Sums over all nodes.
+struct Sums {
+    /// Whether somebody asks for `memory`.
+    memory_too: bool,
+    ledgers: ByClass<Ledger>,
+    tally: Tally,
+    totals: Totals,
+    hosts: Vec<HostCounts>,
+    /// Room to work in.
+    said: Vec<(&'static Counter, u64)>,
+    stuck: Vec<(u32, StuckFlow)>,
+    /// Hosts' links: what waits there has been paused for good.
+    stale: Vec<LinkId>,
+    ignored: u64,
+    counts: BTreeMap<&'static str, u64>,
+    memory: Vec<(NodeId, Peak)>,
+    accepted: Accepted,
+    digest: u64,
+}
+
+impl Sums {
+    fn new(setup: &Setup<'_>, in_flight: ByClass<u64>) -> Self {
+        Self {
+            memory_too: setup.probes.memory,
+            ledgers: ByClass::from_fn(|class| Ledger {
+                in_flight: in_flight[class],
+                ..Ledger::default()
+            }),
+            tally: Tally::new(setup.topology.links.len()),
+            totals: Totals::default(),
+            hosts: Vec::with_capacity(setup.topology.hosts as usize),
+            said: Vec::new(),
+            stuck: Vec::new(),
+            stale: Vec::new(),
+            ignored: 0,
+            counts: BTreeMap::new(),
+            memory: Vec::new(),
+            accepted: BTreeMap::new(),
+            digest: 0,
         }
-        count(node, &mut tally, &seen);
-        digest = (digest ^ node.digest.0)
+    }
+
+    /// Closes the books of a node and takes them in.
+    fn add(&mut self, node: &mut Node, seen: &Seen<'_>, stop: &Stop) {
+        let stale = close_books(node, stop);
+        count(node, &mut self.tally, seen);
+        self.digest = (self.digest ^ node.digest.0)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(31);
-        let mut waiting = ByClass::default();
-        match &mut node.kind {
+        let mut waiting = match &node.kind {
             Kind::Host(host) => {
-                host.endpoint.check();
-                totals += host.endpoint.totals();
-                counts(host.id, &*host.endpoint, &mut hosts, &mut said);
-                let mut waits = false;
-                host.endpoint.stuck(&mut |flow| {
-                    waits = true;
-                    if stuck.len() < STUCK_MAX {
-                        stuck.push((host.id, flow));
-                    }
-                });
-                if waits && stale {
-                    held.push(LinkId(host.link()));
-                }
-                let counters = host.counters();
-                for class in Class::ALL {
-                    // What its own queue dropped is among the drops below.
-                    ledgers[class].sent += counters.packets[class] + counters.dropped[class];
-                    ledgers[class].received += host.received()[class];
-                }
-                accepted.extend(host.accepted());
+                self.add_host(host, stale);
+                ByClass::default()
             }
-            Kind::Switch(node) => {
-                node.switch.check();
-                node.switch.count(&mut |name, more| {
-                    *control.entry(name).or_default() += more;
-                });
-                let (id, own) = (node.id, &node.switch.ports);
-                node.switch.peaks(&mut |peak| {
-                    if let Holder::Headroom(port, _) = peak.of {
-                        let link = own[usize::from(port)].link() as usize;
-                        let most = &mut tally.at(link).headroom_max;
-                        *most = peak.bytes.max(*most);
-                    }
-                    if setup.probes.memory {
-                        memory.push((id, peak));
-                    }
-                });
-                ledgers[Class::Link].received += node.switch.heard();
-                let used = node.switch.ports.iter();
-                for port in used.filter(|port| !port.is_untouched()) {
-                    let here = port.waiting();
-                    waiting += here;
-                    // Frames of a link's own begin at a switch.
-                    ledgers[Class::Link].sent += port.sent().packets()[Class::Link];
-                    ledgers[Class::Link].sent += here[Class::Link];
-                }
-            }
-        }
+            Kind::Switch(node) => self.add_switch(node),
+        };
         if let Some(faults) = &node.faults {
             waiting += faults.held();
         }
@@ -221,54 +252,90 @@ pub(crate) fn close(
             "{kept} records outlived their packets"
         );
         for (class, waiting) in waiting.iter() {
-            ledgers[class].waiting += waiting;
+            self.ledgers[class].waiting += waiting;
         }
     }
-    held.sort_unstable();
-    let refused = list_refused(&mut stuck, world, logs);
-    let (counted, edges) = window.close(&mut tally);
-    let (mut dropped, mut lost, mut copied) =
-        <(ByClass<u64>, ByClass<u64>, ByClass<u64>)>::default();
-    for port in tally.each().filter_map(|(_, counters)| counters) {
-        dropped += port.dropped;
-        lost += port.lost;
-        copied += port.copied;
+
+    /// Takes in what a host and its transport have counted. What waits at a `stale` one has been paused for good.
+    fn add_host(&mut self, host: &Host, stale: bool) {
+        host.endpoint.check();
+        self.ignored += host.ignored();
+        self.totals += host.endpoint.totals();
+        counts(host.id, &*host.endpoint, &mut self.hosts, &mut self.said);
+        let mut waits = false;
+        host.endpoint.stuck(&mut |flow| {
+            waits = true;
+            if self.stuck.len() < STUCK_MAX {
+                self.stuck.push((host.id, flow));
+            }
+        });
+        if waits && stale {
+            self.stale.push(LinkId(host.link()));
+        }
+        let counters = host.counters();
+        for class in Class::ALL {
+            // What its own queue dropped is among the drops of its port.
+            self.ledgers[class].sent += counters.packets[class] + counters.dropped[class];
+            self.ledgers[class].received += host.received()[class];
+        }
+        self.accepted.extend(host.accepted());
     }
-    for class in Class::ALL {
-        let ledger = &mut ledgers[class];
-        (ledger.dropped, ledger.lost, ledger.copied) = (dropped[class], lost[class], copied[class]);
+
+    /// Takes in what a switch and its flow control have counted; returns what waits there.
+    fn add_switch(&mut self, node: &SwitchNode) -> ByClass<u64> {
+        let switch = &node.switch;
+        switch.check();
+        switch.count(&mut |name, more| *self.counts.entry(name).or_default() += more);
+        switch.peaks(&mut |peak| {
+            if let Holder::Headroom(port, _) = peak.of {
+                let link = switch.ports[usize::from(port)].link() as usize;
+                let most = &mut self.tally.at(link).headroom_max;
+                *most = peak.bytes.max(*most);
+            }
+            if self.memory_too {
+                self.memory.push((node.id, peak));
+            }
+        });
+        let mut waiting = ByClass::default();
+        let of_links = &mut self.ledgers[Class::Link];
+        of_links.received += switch.heard();
+        for port in switch.ports.iter().filter(|port| !port.is_untouched()) {
+            let here = port.waiting();
+            waiting += here;
+            // Frames of a link's own begin at a switch.
+            of_links.sent += port.sent().packets()[Class::Link] + here[Class::Link];
+        }
+        waiting
     }
-    let messages = world.book.results();
-    let conservation = Class::ALL
-        .iter()
-        .try_for_each(|&class| ledgers[class].check(class))
-        .and_then(|()| check_messages(setup, &messages, logs));
-    Outcome {
-        fingerprint: fingerprint(&messages, &tally, &hosts),
-        unfinished: world.book.unfinished(),
-        refused,
-        messages,
-        ports: tally,
-        counted,
-        totals,
-        hosts,
-        stuck,
-        conservation,
-        digest,
-        hops: logs.iter().map(|log| log.hops).sum(),
-        node_windows: logs.iter().map(|log| log.node_windows).sum(),
-        end: stop.at,
-        interrupted: stop.interrupted,
-        idle: stop.idle,
-        deadlock,
-        locked,
-        suspected,
-        held,
-        ignored,
-        counts: control,
-        memory,
-        accepted,
-        edges,
+
+    /// Whether every packet is accounted for, once all nodes have been added.
+    fn balance(&self) -> Result<(), String> {
+        let mut ledgers = self.ledgers;
+        for port in self.tally.each().filter_map(|(_, counters)| counters) {
+            for class in Class::ALL {
+                ledgers[class].dropped += port.dropped[class];
+                ledgers[class].lost += port.lost[class];
+                ledgers[class].copied += port.copied[class];
+            }
+        }
+        let mut each = Class::ALL.iter();
+        each.try_for_each(|&class| ledgers[class].check(class))
+    }
+}
+
+/// Has a node count what was not counted yet; returns whether it is a host that has been paused for good.
+fn close_books(node: &mut Node, stop: &Stop) -> bool {
+    match &mut node.kind {
+        Kind::Host(host) => {
+            let stale = stop.lasts(host.paused_since());
+            host.close_books(stop.at);
+            stale
+        }
+        Kind::Switch(node) => {
+            let ports = node.switch.ports.iter_mut();
+            ports.for_each(|port| port.close_books(stop.at));
+            false
+        }
     }
 }
 

@@ -55,7 +55,7 @@ fn blamed(
             .port(port)
             .is_err_and(|own| own.reason == why.reason)
     };
-    let all = warnings::all(scenario).map(|(of, factory)| (of.name(), refused(factory)));
+    let all = warnings::transports(scenario).map(|(of, factory)| (of.name(), refused(factory)));
     let all: Vec<_> = all.collect();
     let none = !all.iter().any(|&(_, refused)| refused);
     let blamed = all.into_iter().filter(|&(_, refused)| none || refused);
