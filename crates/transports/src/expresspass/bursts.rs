@@ -1,9 +1,11 @@
-//! The bursts of a host's new flows: which packet leaves first, and who gets them at the other end.
+//! The bursts of a host's new flows: which packet leaves first, who gets them at the other end, and what their receiver
+//! answers.
 
 use super::early::FirstRtt;
-use super::header::{self, Data, Nack, Probe};
+use super::header::{self, Ack, Data, Nack, Probe, ProbeAck, Request};
 use super::nic::FIFO_MAX;
-use super::{ExpressPassHost, PRIORITY};
+use super::receiver::{Flows, Receiver};
+use super::{ExpressPassHost, Host, PRIORITY};
 use model::{Class, ConnId, Cx, Ecn, Packet, Transmit};
 use std::collections::VecDeque;
 use units::Time;
@@ -227,4 +229,106 @@ impl ExpressPassHost {
         }
         Transmit::Nothing
     }
+}
+
+/// What a receiver does about a burst.
+impl Receiver {
+    /// An unscheduled frame has come: it is acknowledged by itself. [aeolus s3.3]
+    pub(super) fn on_unscheduled(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        data: Data,
+    ) {
+        let Some(position) = self.arrived.position_of(data) else {
+            host.totals.nonsense += 1;
+            return;
+        };
+        self.ask_in_its_stead(cx, host, flows, position);
+        self.repair.tell(cx.now); // its acknowledgement tells as much
+        self.take(cx, host, flows, data, false);
+        self.expect_less(cx, host, flows);
+        let ack = Ack {
+            position,
+            arrived: self.next(),
+        };
+        answer(
+            host,
+            ack.packet(self.peer, self.conn, host.settings.encap.frame_min),
+        );
+    }
+
+    /// What belongs to a burst has come, up to `position`, and no request for it: that was lost, and is not needed.
+    fn ask_in_its_stead(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        position: u64,
+    ) {
+        if !self.is_quiet() || position < self.stopped_at {
+            return;
+        }
+        let burst = host.settings.burst_frames.max(1);
+        let wanted = Request {
+            next: self.next(),
+            // Nobody has said how much there is; at its end credits stop.
+            packets: u32::from(burst) + 1,
+            nth: 0, // none of the sender's
+            crowd: 0,
+            unasked: burst,
+            exchange: false,
+            one_shot: self.one_shot,
+            known: false,
+        };
+        self.on_request(cx, host, flows, wanted);
+    }
+
+    /// Credits are given for what is now known to be lost of the burst.
+    fn expect_less(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
+        let given = self.given();
+        let missing = self.repair.missing(self.next());
+        let lost = missing.div_ceil(host.settings.encap.payload_max.into());
+        if let Some(flow) = self.crediting()
+            && flows[flow].on_unscheduled(cx.now, lost, given)
+        {
+            self.give_held(cx, host, flows);
+        }
+    }
+
+    /// The probe behind the unscheduled frame at `position` has come, the `last` of its burst or not.
+    pub(super) fn on_probe(
+        &mut self,
+        cx: &mut Cx<'_>,
+        host: &mut Host,
+        flows: &mut Flows,
+        position: u64,
+        last: bool,
+    ) {
+        if last && self.next() <= position {
+            self.ask_in_its_stead(cx, host, flows, position);
+        }
+        self.repair.tell(cx.now);
+        let (whole, rtt) = (self.next() > position, host.settings.base_rtt);
+        if let Some(flow) = self.crediting()
+            && last
+            && flows[flow].end_burst(cx.now, rtt, whole)
+        {
+            self.give_held(cx, host, flows);
+        }
+        let ack = ProbeAck {
+            position,
+            arrived: self.next(),
+        };
+        answer(
+            host,
+            ack.packet(self.peer, self.conn, host.settings.encap.frame_min),
+        );
+    }
+}
+
+fn answer(host: &mut Host, packet: Packet) {
+    host.counts.acks += 1;
+    host.nic.push(packet);
 }

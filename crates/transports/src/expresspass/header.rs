@@ -164,6 +164,12 @@ impl Data {
         }
     }
 
+    /// Positions that it takes: one per byte, or one.
+    #[inline]
+    pub(super) fn positions(self) -> u64 {
+        self.length.max(1).into()
+    }
+
     fn says(self, packet: &Packet) -> String {
         let (from, until) = (self.offset, self.offset + u64::from(self.length));
         let (end, again) = (when(self.end, " end"), when(self.again, " again"));

@@ -4,6 +4,7 @@
     reason = "ExpressPass and STOP_ACK are words here, not code"
 )]
 
+mod arrived;
 mod asking;
 pub mod bound;
 mod bursts;

@@ -6,19 +6,19 @@
 //! [xpass s3, and xpass.cc of its artefact]
 
 use super::Host;
+use super::arrived::Arrived;
 use super::crediting::{Crediting, Word};
 use super::early::FirstRtt;
 use super::expected::Expected;
 use super::feedback::Tally;
 use super::header::{
-    self, BLANKS_MODULUS, Credit, Data, Heard, Nack, Request, SEQUENCE, Stop, StopAck, StopReason,
-    is_later,
+    self, Credit, Data, Heard, Nack, Request, SEQUENCE, Stop, StopAck, StopReason, is_later,
 };
+use super::repair::{Gap, Repair};
 use super::sender::Fate;
 use super::settings::Settings;
 use super::slot_of;
 use model::{ConnId, Cx, Event, HostId, Rng, StuckFlow};
-use parts::reassembly::Reassembly;
 use parts::slab::Slab;
 use parts::timers::{Alarm, Timers};
 use std::cmp::Ordering;
@@ -42,13 +42,8 @@ pub(super) struct Receiver {
     pub(super) one_shot: bool,
     pub(super) alarm: Alarm,
     phase: Phase,
-    /// Bytes, and empty frames, that have arrived without a gap.
-    bytes: u64,
-    blanks: u64,
-    /// Bytes of the message that is arriving.
-    message_bytes: u64,
-    /// Number of the message that is arriving.
-    ordinal: u32,
+    /// What has arrived without a gap.
+    pub(super) arrived: Arrived,
     /// Messages that the sender has been told of.
     acked: u32,
     /// Credits given.
@@ -57,23 +52,14 @@ pub(super) struct Receiver {
     asked: u64,
     /// Its number; none before the first has come.
     request: Option<u8>,
-    /// Until then a gap that was reported is not reported again.
-    nack_again: Option<Time>,
-    /// When the sender was last told of all gaps.
-    pub(super) swept_at: Option<Time>,
     /// Number of the last credit that the sender is known to have answered.
-    pub(super) heard: u64,
+    heard: u64,
     /// Where the last STOP said that the stream ends.
     pub(super) stopped_at: u64,
     /// From a credit to its data, averaged.
-    pub(super) rtt: Option<Span>,
-    /// What has arrived beyond a gap, where that is kept.
-    pub(super) pieces: Reassembly,
-    /// Every frame that was sent for the first time ends at or before this position, as far as the
-    /// receiver has seen: a jump beyond it shows a loss. [ours, for ssp]
-    pub(super) seen: u64,
-    /// The last such frame was a scheduled one, and no burst can have begun since.
-    pub(super) in_run: bool,
+    rtt: Option<Span>,
+    /// What has arrived beyond gaps.
+    pub(super) repair: Repair,
     /// The fate of credits that no law has seen: what came since giving ended.
     tally: Tally,
 }
@@ -110,22 +96,15 @@ impl Receiver {
             phase: Phase::Quiet {
                 forget_at: Time::NEVER,
             },
-            bytes: 0,
-            blanks: 0,
-            message_bytes: 0,
-            ordinal: 0,
+            arrived: Arrived::default(),
             acked: 0,
             given: 0,
             asked: 0,
             request: None,
-            nack_again: None,
-            swept_at: None,
             heard: 0,
             stopped_at: 0,
             rtt: None,
-            pieces: Reassembly::default(),
-            seen: 0,
-            in_run: false,
+            repair: Repair::default(),
             tally: Tally::default(),
         }
     }
@@ -144,7 +123,7 @@ impl Receiver {
     /// The first position that has not arrived.
     #[inline]
     pub(super) fn next(&self) -> u64 {
-        self.bytes + self.blanks
+        self.arrived.next()
     }
 
     /// Credits given.
@@ -204,7 +183,7 @@ impl Receiver {
                 if flows[flow].take_relief(&host.settings.law) {
                     self.credit_soon(cx.now, host);
                 }
-                if self.acked != self.ordinal {
+                if self.acked != self.arrived.ordinal() {
                     self.ack(host);
                 }
                 if host.settings.silence.tells {
@@ -212,7 +191,7 @@ impl Receiver {
                 }
             }
         }
-        self.in_run = false;
+        self.repair.end_run();
         match position.cmp(&self.next()) {
             Ordering::Less => self.ack(host),
             // Data and requests keep their order: what is not here by now was lost. A sender that
@@ -351,7 +330,7 @@ impl Receiver {
     /// A stream that rests between two messages is never forgotten: its position is all that is
     /// left of it, and without it messages would be lost. A sender within a message lives or not.
     fn forget_at(&self, now: Time, host: &Host) -> Time {
-        let rests = self.next() > 0 && self.message_bytes == 0 && self.pieces.is_empty();
+        let rests = self.next() > 0 && self.arrived.is_between() && self.repair.is_empty();
         if self.one_shot || !rests {
             now + host.settings.expiry
         } else {
@@ -366,7 +345,7 @@ impl Receiver {
 
     /// Whether a message has arrived whole.
     pub(super) fn has_message(&self) -> bool {
-        self.ordinal > 0
+        self.arrived.ordinal() > 0
     }
 
     /// Gives no more credits, because it is about to be forgotten.
@@ -395,41 +374,17 @@ impl Receiver {
         self.note_echo(cx, host, flows, data);
     }
 
-    /// The position of a frame: its empty frames are counted from what is known here. `None` where
-    /// its bytes lie beyond what has arrived and its empty frames before it, or the other way round:
-    /// no stream does that.
-    pub(super) fn position_of(&self, data: Data) -> Option<u64> {
-        let ahead = data.blanks.wrapping_sub(self.blanks) & (BLANKS_MODULUS - 1);
-        let blanks = if ahead < BLANKS_MODULUS / 2 {
-            self.blanks + ahead
-        } else {
-            (self.blanks + ahead).saturating_sub(BLANKS_MODULUS)
-        };
-        let bytes = data.offset.cmp(&self.bytes);
-        let agree = bytes.is_eq() || blanks == self.blanks || bytes == blanks.cmp(&self.blanks);
-        agree.then_some(data.offset + blanks)
-    }
-
     /// Takes what the gap that just closed held back.
     fn catch_up(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
-        let (until, ends) = self.pieces.take(self.next());
+        let (until, ends) = self.repair.take(self.next());
         for end in ends {
             // A peer that sends one frame both with and without END only harms itself.
             let payload = (end.at - self.next()).saturating_sub(u64::from(end.blank));
-            self.bytes += payload;
-            self.message_bytes += payload;
-            self.blanks += u64::from(end.blank);
+            self.arrived.add(payload, end.blank);
             self.complete(cx, host, flows);
         }
         let payload = until.saturating_sub(self.next());
-        self.bytes += payload;
-        self.message_bytes += payload;
-    }
-
-    /// Time after which the answer to a NACK is overdue.
-    fn patience(&self, host: &Host) -> Span {
-        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-        rtt.times(2).max(host.settings.request_retry)
+        self.arrived.add(payload, false);
     }
 
     /// Accounts for the credit that a frame answers, then takes the frame.
@@ -477,14 +432,14 @@ impl Receiver {
         // Go-back-N keeps nothing behind a gap, and needs no position.
         let mut start = 0;
         if host.settings.first_rtt != FirstRtt::Silent {
-            let Some(position) = self.position_of(data) else {
+            let Some(position) = self.arrived.position_of(data) else {
                 host.totals.nonsense += 1;
                 return;
             };
             start = position;
             self.mind_the_gap(host, data, start, scheduled);
         }
-        match self.place(data) {
+        match self.arrived.place(data) {
             Ordering::Equal if self.overlaps(data) => host.totals.nonsense += 1,
             Ordering::Equal => self.accept(cx, host, flows, data),
             Ordering::Less => host.totals.duplicates += 1,
@@ -506,25 +461,60 @@ impl Receiver {
         }
     }
 
-    /// Whether the next frame reaches into what has come beyond it: whoever cuts one stream in two
-    /// ways would have bytes delivered twice.
+    /// Whether the next frame reaches into what has come beyond it.
     #[inline]
     fn overlaps(&self, data: Data) -> bool {
-        let end = self.next() + u64::from(data.length.max(1));
-        let gap = self.pieces.first_gap(self.next());
-        gap.is_some_and(|(_, until)| until < end)
+        let next = self.next();
+        self.repair.reaches(next, next + data.positions())
     }
 
-    /// Whether a frame is the next one, an earlier or a later one.
-    #[inline]
-    fn place(&self, data: Data) -> Ordering {
-        // How far ahead its count of empty frames is, modulo their number: half is behind.
-        let ahead = data.blanks.wrapping_sub(self.blanks) & (BLANKS_MODULUS - 1);
-        data.offset.cmp(&self.bytes).then(match ahead {
-            0 => Ordering::Equal,
-            ahead if ahead < BLANKS_MODULUS / 2 => Ordering::Greater,
-            _ => Ordering::Less,
-        })
+    /// Keeps a frame behind a gap.
+    fn keep(&mut self, cx: &mut Cx<'_>, host: &mut Host, data: Data, start: u64, scheduled: bool) {
+        if !self.repair.keep(self.next(), start, data) {
+            host.totals.duplicates += 1;
+            return;
+        }
+        if data.length > 0 {
+            cx.accept(self.conn, data.offset, data.length);
+        }
+        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
+        if scheduled && self.repair.is_due(cx.now, rtt) {
+            // What the sender knew to be lost a round trip ago left before this frame.
+            self.nack_all(cx.now, host, start);
+        }
+    }
+
+    /// Asks again for what a jump in first transmissions shows to be lost. Unscheduled packets
+    /// count under SSP alone: elsewhere the sender finds out about them by itself. [ours]
+    fn mind_the_gap(&mut self, host: &mut Host, data: Data, start: u64, scheduled: bool) {
+        let ssp = host.settings.first_rtt == FirstRtt::Ssp;
+        if data.again || !(scheduled || ssp) {
+            return;
+        }
+        let end = start + data.positions();
+        if let Some(gap) = self.repair.note_first(start, end, ssp) {
+            self.report(host, gap);
+        }
+    }
+
+    /// Asks for one gap.
+    fn report(&self, host: &mut Host, (from, until): Gap) {
+        #[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+        let nack = Nack {
+            next: from,
+            heard: self.heard as u16,
+            missing: u32::try_from(until - from).unwrap_or(u32::MAX),
+        };
+        let size = host.settings.encap.frame_min;
+        host.nic.push(nack.packet(self.peer, self.conn, size));
+    }
+
+    /// Asks for every gap below `end`.
+    fn nack_all(&mut self, now: Time, host: &mut Host, end: u64) {
+        for gap in self.repair.gaps(self.next(), end) {
+            self.report(host, gap);
+        }
+        self.repair.tell(now);
     }
 
     #[inline]
@@ -532,14 +522,12 @@ impl Receiver {
         if data.length > 0 {
             cx.accept(self.conn, data.offset, data.length);
         }
-        self.bytes += u64::from(data.length);
-        self.message_bytes += u64::from(data.length);
-        self.blanks += u64::from(data.length == 0);
-        self.nack_again = None;
+        self.arrived.add(data.length.into(), data.length == 0);
+        self.repair.close();
         if data.end {
             self.complete(cx, host, flows);
         }
-        if !self.pieces.is_empty() {
+        if !self.repair.is_empty() {
             self.catch_up(cx, host, flows);
         }
         if let Phase::Draining { end, .. } = self.phase
@@ -552,14 +540,12 @@ impl Receiver {
 
     /// The last frame of a message has come.
     fn complete(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
-        let (conn, ordinal, length) = (self.conn, self.ordinal, self.message_bytes);
+        let (conn, (ordinal, length)) = (self.conn, self.arrived.end_message());
         cx.events.push(Event::Received {
             conn,
             ordinal,
             length,
         });
-        self.ordinal = self.ordinal.wrapping_add(1);
-        self.message_bytes = 0;
         if self.one_shot {
             let stop_heard = matches!(self.phase, Phase::Draining { .. });
             if stop_heard {
@@ -582,28 +568,30 @@ impl Receiver {
                     stop_heard,
                 },
             );
-        } else if self.ordinal.wrapping_sub(self.acked) >= MESSAGES_PER_ACK {
+        } else if self.arrived.ordinal().wrapping_sub(self.acked) >= MESSAGES_PER_ACK {
             self.ack(host);
         }
     }
 
     /// Something is missing: asks for it, but not again until the answer can be here.
     fn nack(&mut self, now: Time, host: &mut Host) {
-        if self.nack_again.is_some_and(|again| now < again) {
-            return;
+        let settings = &host.settings;
+        let rtt = self.rtt.unwrap_or(settings.base_rtt);
+        // After this the answer is overdue.
+        let patience = || rtt.times(2).max(settings.request_retry);
+        if self.repair.asks(now, patience) {
+            let (next, size) = (self.next(), settings.encap.frame_min);
+            let nack = Nack {
+                next,
+                heard: 0,
+                missing: 0,
+            };
+            host.nic.push(nack.packet(self.peer, self.conn, size));
         }
-        let (next, size) = (self.next(), host.settings.encap.frame_min);
-        let nack = Nack {
-            next,
-            heard: 0,
-            missing: 0,
-        };
-        host.nic.push(nack.packet(self.peer, self.conn, size));
-        self.nack_again = Some(now + self.patience(host));
     }
 
     fn ack(&mut self, host: &mut Host) {
-        self.acked = self.ordinal;
+        self.acked = self.arrived.ordinal();
         let (next, size) = (self.next(), host.settings.encap.frame_min);
         let ack = StopAck { next, gone: false };
         host.nic.push(ack.packet(self.peer, self.conn, size));
@@ -693,7 +681,7 @@ impl Receiver {
     pub(super) fn stuck(&self, flows: &Flows) -> Option<StuckFlow> {
         let (state, waits_for) = match self.phase {
             Phase::Finished { .. } => return None,
-            Phase::Quiet { .. } if self.message_bytes == 0 && !self.one_shot => return None,
+            Phase::Quiet { .. } if self.arrived.is_between() && !self.one_shot => return None,
             Phase::Quiet { forget_at } => ("quiet", format!("a request until {forget_at}")),
             Phase::Draining { end, .. } => ("draining", format!("data up to {end}")),
             Phase::Crediting { flow, credit_at } => {
@@ -702,7 +690,7 @@ impl Receiver {
                 ("crediting", text)
             }
         };
-        let (next, given, ordinal) = (self.next(), self.given, self.ordinal);
+        let (next, given, ordinal) = (self.next(), self.given, self.arrived.ordinal());
         Some(StuckFlow {
             conn: self.conn,
             state: format!("receiver {state}, message {ordinal}, next {next}, {given} credits"),
@@ -712,15 +700,11 @@ impl Receiver {
 
     pub(super) fn check(&self, flows: &Flows, settings: &Settings) {
         self.alarm.check();
-        assert!(self.message_bytes <= self.bytes);
-        let gap = self.pieces.first_gap(self.next());
-        assert!(
-            gap.is_none_or(|(next, piece)| piece > next),
-            "kept in order: {gap:?}"
-        );
+        self.arrived.check();
+        self.repair.check(self.next());
         match self.phase {
             Phase::Crediting { flow, .. } => flows[flow].check(&settings.law, self.given),
-            Phase::Finished { .. } => assert!(self.one_shot && self.ordinal > 0),
+            Phase::Finished { .. } => assert!(self.one_shot && self.has_message()),
             Phase::Draining { end, .. } => assert!(self.next() < end),
             Phase::Quiet { .. } => {}
         }

@@ -1,18 +1,16 @@
-//! What a receiver says of gaps in its stream, where data leaves before the first credit. [ours; aeolus
-//! s3.3 tells of unscheduled packets alone, which their sender accounts for]
+//! What a receiver knows of gaps in its stream. [ours; aeolus s3.3 tells of unscheduled packets alone, which their sender
+//! accounts for]
 //!
-//! Packets of a flow keep their order, and every report names the last credit that the receiver has heard
-//! of. So a sender knows which of the missing frames can still be on their way, and a receiver may report
-//! them as often as it likes. It does at a jump in what is sent for the first time, once per round trip
-//! while frames come in behind a gap, and behind a STOP, which leaves after the last frame of all.
+//! Where data leaves before the first credit, what lies behind a gap is kept. Packets of a flow keep their order, and every
+//! report names the last credit that the receiver has heard of. So a sender knows which of the missing frames can still be
+//! on their way, and a receiver may report them as often as it likes. It does at a jump in what is sent for the first time,
+//! once per round trip while frames come in behind a gap, and behind a STOP, which leaves after the last frame of all.
+//! Elsewhere nothing is kept, and one report has the sender send everything from there on again: it is repeated only when its
+//! answer is overdue.
 
-use super::Host;
-use super::early::FirstRtt;
-use super::header::{Ack, Data, Nack, ProbeAck, Request};
-use super::receiver::{Flows, Receiver};
-use model::{Cx, Packet};
-use parts::reassembly::End;
-use units::Time;
+use super::header::Data;
+use parts::reassembly::{End, Reassembly};
+use units::{Span, Time};
 
 /// How far beyond a gap data is kept, in positions: a bandwidth-delay product of 800 Gb/s and
 /// 160 us. A liar cannot make a receiver keep more. [ours]
@@ -20,175 +18,164 @@ const AHEAD_MAX: u64 = 1 << 24;
 /// Gaps that are reported at once. [ours]
 const NACKS_MAX: usize = 16;
 
-impl Receiver {
-    /// An unscheduled frame has come: it is acknowledged by itself. [aeolus s3.3]
-    pub(super) fn on_unscheduled(
-        &mut self,
-        cx: &mut Cx<'_>,
-        host: &mut Host,
-        flows: &mut Flows,
-        data: Data,
-    ) {
-        let Some(position) = self.position_of(data) else {
-            host.totals.nonsense += 1;
-            return;
-        };
-        self.ask_in_its_stead(cx, host, flows, position);
-        self.swept_at = Some(cx.now); // its acknowledgement tells as much
-        self.take(cx, host, flows, data, false);
-        self.expect_less(cx, host, flows);
-        let ack = Ack {
-            position,
-            arrived: self.next(),
-        };
-        answer(
-            host,
-            ack.packet(self.peer, self.conn, host.settings.encap.frame_min),
-        );
+/// Positions from one on, up to another.
+pub(super) type Gap = (u64, u64);
+
+/// What has come beyond gaps, and what the sender has been told of them. `next` is the first position that has not
+/// arrived.
+#[derive(Default)]
+pub(super) struct Repair {
+    /// What has arrived beyond a gap, where that is kept.
+    pieces: Reassembly,
+    /// Every frame that was sent for the first time ends at or before this position, as far as the
+    /// receiver has seen: a jump beyond it shows a loss. [ours, for ssp]
+    seen: u64,
+    /// The last such frame was a scheduled one, and no burst can have begun since.
+    in_run: bool,
+    /// When the sender was last told of all gaps.
+    told_at: Option<Time>,
+    /// Until then a gap that was reported is not reported again, where nothing beyond it is kept.
+    again_at: Option<Time>,
+}
+
+impl Repair {
+    /// Whether nothing has come beyond a gap.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
     }
 
-    /// What belongs to a burst has come, up to `position`, and no request for it: that was lost, and is not needed.
-    fn ask_in_its_stead(
-        &mut self,
-        cx: &mut Cx<'_>,
-        host: &mut Host,
-        flows: &mut Flows,
-        position: u64,
-    ) {
-        if !self.is_quiet() || position < self.stopped_at {
-            return;
-        }
-        let burst = host.settings.burst_frames.max(1);
-        let wanted = Request {
-            next: self.next(),
-            // Nobody has said how much there is; at its end credits stop.
-            packets: u32::from(burst) + 1,
-            nth: 0, // none of the sender's
-            crowd: 0,
-            unasked: burst,
-            exchange: false,
-            one_shot: self.one_shot,
-            known: false,
-        };
-        self.on_request(cx, host, flows, wanted);
+    /// A frame from `start` to `end` has come that was sent for the first time. `always` says that it need not be behind
+    /// another one in a run. Returns the gap that it shows.
+    pub(super) fn note_first(&mut self, start: u64, end: u64, always: bool) -> Option<Gap> {
+        let in_run = std::mem::replace(&mut self.in_run, true) || always;
+        let jump = (in_run && start > self.seen).then_some((self.seen, start));
+        self.seen = self.seen.max(end);
+        jump
     }
 
-    /// Credits are given for what is now known to be lost of the burst.
-    fn expect_less(&mut self, cx: &mut Cx<'_>, host: &mut Host, flows: &mut Flows) {
-        let given = self.given();
-        let beyond = self.pieces.highest(self.next()) - self.next();
-        let missing = beyond - self.pieces.total().min(beyond);
-        let lost = missing.div_ceil(host.settings.encap.payload_max.into());
-        if let Some(flow) = self.crediting()
-            && flows[flow].on_unscheduled(cx.now, lost, given)
-        {
-            self.give_held(cx, host, flows);
-        }
+    /// A burst may begin.
+    #[inline]
+    pub(super) fn end_run(&mut self) {
+        self.in_run = false;
     }
 
-    /// The probe behind the unscheduled frame at `position` has come, the `last` of its burst or not.
-    pub(super) fn on_probe(
-        &mut self,
-        cx: &mut Cx<'_>,
-        host: &mut Host,
-        flows: &mut Flows,
-        position: u64,
-        last: bool,
-    ) {
-        if last && self.next() <= position {
-            self.ask_in_its_stead(cx, host, flows, position);
-        }
-        self.swept_at = Some(cx.now);
-        let (whole, rtt) = (self.next() > position, host.settings.base_rtt);
-        if let Some(flow) = self.crediting()
-            && last
-            && flows[flow].end_burst(cx.now, rtt, whole)
-        {
-            self.give_held(cx, host, flows);
-        }
-        let ack = ProbeAck {
-            position,
-            arrived: self.next(),
-        };
-        answer(
-            host,
-            ack.packet(self.peer, self.conn, host.settings.encap.frame_min),
-        );
-    }
-
-    /// Keeps a frame behind a gap.
-    pub(super) fn keep(
-        &mut self,
-        cx: &mut Cx<'_>,
-        host: &mut Host,
-        data: Data,
-        start: u64,
-        scheduled: bool,
-    ) {
-        let end = start + u64::from(data.length.max(1));
+    /// Keeps a frame that begins at `start`, behind a gap. False where part of it is here already, or where it lies too far
+    /// ahead.
+    pub(super) fn keep(&mut self, next: u64, start: u64, data: Data) -> bool {
+        let end = start + data.positions();
         let last = data.end.then_some(End {
             at: end,
             blank: data.length == 0,
         });
-        if end - self.next() > AHEAD_MAX || !self.pieces.keep(start, end, last) {
-            host.totals.duplicates += 1;
-            return;
-        }
-        if data.length > 0 {
-            cx.accept(self.conn, data.offset, data.length);
-        }
-        let rtt = self.rtt.unwrap_or(host.settings.base_rtt);
-        if scheduled && self.swept_at.is_none_or(|at| cx.now.since(at) >= rtt) {
-            // What the sender knew to be lost a round trip ago left before this frame.
-            self.nack_all(cx.now, host, start);
-        }
+        end - next <= AHEAD_MAX && self.pieces.keep(start, end, last)
     }
 
-    /// Asks again for what a jump in first transmissions shows to be lost. Unscheduled packets
-    /// count under SSP alone: elsewhere the sender finds out about them by itself. [ours]
-    pub(super) fn mind_the_gap(
-        &mut self,
-        host: &mut Host,
-        data: Data,
-        start: u64,
-        scheduled: bool,
-    ) {
-        let ssp = host.settings.first_rtt == FirstRtt::Ssp;
-        if data.again || !(scheduled || ssp) {
-            return;
-        }
-        let end = start + u64::from(data.length.max(1));
-        let in_run = std::mem::replace(&mut self.in_run, true) || ssp;
-        if in_run && start > self.seen {
-            let report = self.report(host, self.seen, start);
-            host.nic.push(report);
-        }
-        self.seen = self.seen.max(end);
+    /// The gap before `next` has closed: takes what follows on it, up to the next gap. Returns its end, and the ends of
+    /// messages in it.
+    pub(super) fn take(&mut self, next: u64) -> (u64, Vec<End>) {
+        self.pieces.take(next)
     }
 
-    /// A NACK of one gap.
-    fn report(&self, host: &Host, from: u64, until: u64) -> Packet {
-        #[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-        let nack = Nack {
-            next: from,
-            heard: self.heard as u16,
-            missing: u32::try_from(until - from).unwrap_or(u32::MAX),
-        };
-        nack.packet(self.peer, self.conn, host.settings.encap.frame_min)
+    /// Whether a frame from `next` to `end` reaches into what has come beyond it: whoever cuts one stream in two
+    /// ways would have bytes delivered twice.
+    #[inline]
+    pub(super) fn reaches(&self, next: u64, end: u64) -> bool {
+        let gap = self.pieces.first_gap(next);
+        gap.is_some_and(|(_, until)| until < end)
     }
 
-    /// Asks for every gap below `end`, the oldest ones where there are many.
-    pub(super) fn nack_all(&mut self, now: Time, host: &mut Host, end: u64) {
-        let gaps = self.pieces.gaps(self.next(), end).take(NACKS_MAX);
-        for (from, until) in gaps {
-            let report = self.report(host, from, until);
-            host.nic.push(report);
+    /// How much is missing below what has come.
+    pub(super) fn missing(&self, next: u64) -> u64 {
+        let beyond = self.pieces.highest(next) - next;
+        beyond - self.pieces.total().min(beyond)
+    }
+
+    /// Gaps below `end`, the oldest ones where there are many.
+    pub(super) fn gaps(&self, next: u64, end: u64) -> impl Iterator<Item = Gap> {
+        self.pieces.gaps(next, end).take(NACKS_MAX)
+    }
+
+    /// Whether the sender is to be told of all gaps: it was not within a round trip.
+    pub(super) fn is_due(&self, now: Time, rtt: Span) -> bool {
+        self.told_at.is_none_or(|at| now.since(at) >= rtt)
+    }
+
+    /// The sender is told of them now, or of as much.
+    pub(super) fn tell(&mut self, now: Time) {
+        self.told_at = Some(now);
+    }
+
+    /// Whether to report a gap behind which nothing is kept; then not again for as long as `patience`.
+    pub(super) fn asks(&mut self, now: Time, patience: impl FnOnce() -> Span) -> bool {
+        let asks = self.again_at.is_none_or(|again| now >= again);
+        if asks {
+            self.again_at = Some(now + patience());
         }
-        self.swept_at = Some(now);
+        asks
+    }
+
+    /// The frame after the gap has come.
+    #[inline]
+    pub(super) fn close(&mut self) {
+        self.again_at = None;
+    }
+
+    pub(super) fn check(&self, next: u64) {
+        let gap = self.pieces.first_gap(next);
+        assert!(
+            gap.is_none_or(|(next, piece)| piece > next),
+            "kept in order: {gap:?}"
+        );
     }
 }
 
-fn answer(host: &mut Host, packet: Packet) {
-    host.counts.acks += 1;
-    host.nic.push(packet);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Packet;
+
+    #[test]
+    fn a_jump_within_a_run_shows_a_gap_and_behind_a_burst_none() {
+        let mut repair = Repair::default();
+        assert_eq!(repair.note_first(3, 4, false), None, "no run yet");
+        assert_eq!(repair.note_first(4, 5, false), None, "in order");
+        assert_eq!(repair.note_first(7, 8, false), Some((5, 7)));
+        repair.end_run();
+        assert_eq!(repair.note_first(9, 10, false), None, "of a burst");
+        repair.end_run();
+        assert_eq!(repair.note_first(12, 13, true), Some((10, 12)));
+        assert_eq!(repair.note_first(10, 11, true), None, "late, and new");
+        assert_eq!(repair.note_first(13, 14, false), None, "nothing between");
+    }
+
+    #[test]
+    fn what_is_kept_leaves_gaps_until_it_is_taken() {
+        let frame = |length, end| Data {
+            length,
+            end,
+            ..Data::read(&Packet::EMPTY)
+        };
+        let mut repair = Repair::default();
+        assert!(repair.keep(0, 20, frame(10, false)) && repair.keep(0, 40, frame(10, true)));
+        assert!(!repair.keep(0, 25, frame(10, false)), "half is here");
+        assert!(!repair.keep(0, AHEAD_MAX, frame(10, false)), "too far");
+        let gaps = |repair: &Repair, next, end| repair.gaps(next, end).collect::<Vec<_>>();
+        assert_eq!(gaps(&repair, 0, 60), [(0, 20), (30, 40), (50, 60)]);
+        assert_eq!(repair.missing(0), 30);
+        assert!(repair.reaches(0, 21) && !repair.reaches(0, 20));
+        assert_eq!(repair.take(20), (30, vec![]));
+        let at = 50;
+        assert_eq!(repair.take(40), (at, vec![End { at, blank: false }]));
+        assert!(repair.is_empty());
+    }
+
+    #[test]
+    fn a_gap_is_asked_for_once_until_the_answer_is_overdue_or_has_come() {
+        let mut repair = Repair::default();
+        let mut asks = |at| repair.asks(Time(at), || Span(10));
+        assert_eq!([0, 9, 10, 11].map(&mut asks), [true, false, true, false]);
+        repair.close();
+        assert!(repair.asks(Time(12), || Span(10)));
+    }
 }
