@@ -204,19 +204,19 @@ impl Ended {
         let command = repeat(args, global);
         // The page is written beside the folders of the runs.
         let first = self.runs.first().and_then(|run| run.dir.parent());
-        let beside = |run: &Done| {
+        let details = |run: &Done| {
             let dir = first.and_then(|first| run.dir.strip_prefix(first).ok());
             let dir = dir.unwrap_or(&run.dir).display();
-            report::Beside {
+            report::Details {
                 link: format!("{dir}/report.html"),
                 curves: results::files::read_curves(&run.dir, &run.summary),
                 verdicts: run.verdicts.clone(),
             }
         };
-        let beside: Vec<_> = self.runs.iter().map(beside).collect();
+        let details: Vec<_> = self.runs.iter().map(details).collect();
         let page = report::of_runs(
             &summaries.iter().collect::<Vec<_>>(),
-            &beside,
+            &details,
             &command,
             self.unfinished,
         );

@@ -28,7 +28,7 @@ use units::{Bytes, Rate, Span};
 
 /// What a page of several runs has of one of them besides its numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Beside {
+pub struct Details {
     /// Where its report is, from the page.
     pub link: String,
     /// How its messages and queues are distributed, where that is known.
@@ -40,10 +40,10 @@ pub struct Beside {
 /// The comparison as one HTML file. `command` repeats it; `unfinished` says how many of its runs are
 /// missing, because they were interrupted or did not begin.
 ///
-/// `beside` goes with the runs, in their order; it may be empty.
-pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: usize) -> String {
+/// `details` goes with the runs, in their order; it may be empty.
+pub fn of_runs(runs: &[&Summary], details: &[Details], command: &str, unfinished: usize) -> String {
     let comparison = Comparison::of(runs);
-    let over = over::Over::new(&comparison, runs, beside);
+    let over = over::Over::new(&comparison, runs, details);
     let mut sections = Vec::new();
     sections.extend(over.distributions());
     sections.extend(over.queues());
@@ -65,8 +65,8 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
     sections.extend(judged.iter().filter_map(|place| parts(&comparison, place)));
     sections.push(ground::lists(&comparison, &judged));
     sections.extend(ground::ports(&comparison, &judged));
-    sections.push(numbers(&comparison, runs, beside));
-    sections.push(fingerprints(&comparison, runs, beside));
+    sections.push(numbers(&comparison, runs, details));
+    sections.push(fingerprints(&comparison, runs, details));
     let (headline, lede) = first_words(&comparison);
     let transports = transports(&comparison);
     let chip = |text: String| Chip { text, kind: "" };
@@ -79,13 +79,13 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
             chip(format!("{} runs", runs.len())),
         ]
         .into_iter()
-        .chain(thresholds(beside))
+        .chain(thresholds(details))
         .collect(),
         headline: bind(&headline),
         lede: bind(&lede),
         more: None,
         tiles: over.tiles(),
-        checks: missed(runs, beside),
+        checks: missed(runs, details),
         warnings: interrupted(runs.len(), unfinished)
             .into_iter()
             .chain(warnings(runs))
@@ -109,8 +109,8 @@ pub fn of_runs(runs: &[&Summary], beside: &[Beside], command: &str, unfinished: 
 }
 
 /// How many thresholds hold, where there are some.
-fn thresholds(beside: &[Beside]) -> Option<Chip> {
-    let all = || beside.iter().flat_map(|run| &run.verdicts);
+fn thresholds(details: &[Details]) -> Option<Chip> {
+    let all = || details.iter().flat_map(|run| &run.verdicts);
     let (held, of) = (
         all().filter(|verdict| verdict.passed).count(),
         all().count(),
@@ -128,15 +128,15 @@ fn thresholds(beside: &[Beside]) -> Option<Chip> {
 const MISSED_MAX: usize = 24;
 
 /// Thresholds that do not hold, each with its run.
-fn missed(runs: &[&Summary], beside: &[Beside]) -> Vec<Check> {
-    let of = |(run, beside): (&&Summary, &Beside)| {
+fn missed(runs: &[&Summary], details: &[Details]) -> Vec<Check> {
+    let of = |(run, details): (&&Summary, &Details)| {
         let mut settings = String::new();
         for (key, value) in &run.settings {
             if key != "transport.kind" {
                 let _ = write!(settings, " {}={value}", last_part(key));
             }
         }
-        let failed = beside.verdicts.iter().filter(|verdict| !verdict.passed);
+        let failed = details.verdicts.iter().filter(|verdict| !verdict.passed);
         let check = |verdict: &Verdict| Check {
             passed: false,
             what: bind(&format!(
@@ -148,7 +148,7 @@ fn missed(runs: &[&Summary], beside: &[Beside]) -> Vec<Check> {
         failed.map(check).collect::<Vec<_>>()
     };
     runs.iter()
-        .zip(beside)
+        .zip(details)
         .flat_map(of)
         .take(MISSED_MAX)
         .collect()
@@ -604,7 +604,7 @@ fn tags(groups: &[&Group]) -> (Vec<OfTag>, usize) {
 }
 
 /// Every figure; how far its seeds lie apart stands below it, so that all columns fit.
-fn numbers(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Section {
+fn numbers(comparison: &Comparison, runs: &[&Summary], details: &[Details]) -> Section {
     let shown = || {
         METRICS
             .iter()
@@ -619,7 +619,7 @@ fn numbers(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Sec
     for group in &comparison.groups {
         let mut row: Vec<Value> = vec![plain(&group.transport)];
         row.extend(group.settings.iter().map(|(_, value)| plain(value)));
-        row.push(seeds(group, runs, beside));
+        row.push(seeds(group, runs, details));
         for (i, metric) in shown() {
             let told = show(metric, &group.figures[i]).replace(">=", "≥");
             let escape = results::escape;
@@ -661,15 +661,15 @@ fn numbers(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Sec
 const SEEDS_NAMED: usize = 5;
 
 /// The seeds of a group, each a link to its run where there are few, and how many where there are many.
-fn seeds(group: &Group, runs: &[&Summary], beside: &[Beside]) -> Value {
-    if group.seeds.len() > SEEDS_NAMED || beside.is_empty() {
+fn seeds(group: &Group, runs: &[&Summary], details: &[Details]) -> Value {
+    if group.seeds.len() > SEEDS_NAMED || details.is_empty() {
         return plain(group.seeds.len().to_string());
     }
     let each = group.seeds.iter().zip(&group.fingerprints);
     let each: Vec<String> = each
         .map(|(&seed, fingerprint)| {
             let text = seed.to_string();
-            link(group, seed, fingerprint, &text, runs, beside).unwrap_or(text)
+            link(group, seed, fingerprint, &text, runs, details).unwrap_or(text)
         })
         .collect();
     markup(each.join(" "))
@@ -682,20 +682,20 @@ fn link(
     fingerprint: &str,
     text: &str,
     runs: &[&Summary],
-    beside: &[Beside],
+    details: &[Details],
 ) -> Option<String> {
     let own = |run: &Summary| {
         run.fingerprint == fingerprint && run.seed == seed && run.transport == group.transport
     };
-    let (_, beside) = runs.iter().zip(beside).find(|(run, _)| own(run))?;
-    let (href, text) = (results::escape(&beside.link), results::escape(text));
+    let (_, details) = runs.iter().zip(details).find(|(run, _)| own(run))?;
+    let (href, text) = (results::escape(&details.link), results::escape(text));
     Some(format!("<a href=\"{href}\">{text}</a>"))
 }
 
 /// Every run with its fingerprint, which leads to its report where that is known.
-fn fingerprints(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -> Section {
+fn fingerprints(comparison: &Comparison, runs: &[&Summary], details: &[Details]) -> Section {
     let link = |group: &Group, seed: u64, print: &str| {
-        link(group, seed, print, print, runs, beside).map(markup)
+        link(group, seed, print, print, runs, details).map(markup)
     };
     let mut table = Table::new(&["transport", "settings", "seed", "fingerprint"]);
     table.text = vec!["settings"];
@@ -721,7 +721,7 @@ fn fingerprints(comparison: &Comparison, runs: &[&Summary], beside: &[Beside]) -
         body: Value::from(""),
         points: 0,
         table: Some(table),
-        fold: if beside.is_empty() {
+        fold: if details.is_empty() {
             "Seeds and fingerprints"
         } else {
             "Seeds, fingerprints and reports"

@@ -8,7 +8,7 @@ mod page;
 mod run;
 
 pub use advice::{Grounds, of_advice};
-pub use compare::{Beside, of_runs};
+pub use compare::{Details, of_runs};
 pub use figure::{Cut, Dot, Figure, Mark, Panel, Scale, Series};
 pub use page::{
     EDGES_SCRIPT, EDGES_STYLE, FABRIC_SCRIPT, FABRIC_STYLE, FOLDED_FROM, PLOT_SCRIPT, PLOT_STYLE,

@@ -253,15 +253,15 @@ fn a_comparison_draws_every_chart_in_every_window() {
         let transports = ["expresspass+aeolus", "expresspass", "dctcp"];
         let records = common::family(&transports, loads, seeds);
         let runs: Vec<Summary> = records.iter().map(Summary::of).collect();
-        let beside = |(record, summary): (&RunRecord, &Summary)| report::Beside {
+        let details = |(record, summary): (&RunRecord, &Summary)| report::Details {
             link: format!("{}/report.html", summary.fingerprint),
             curves: Some(results::Curves::of(record, summary)),
-            ..report::Beside::default()
+            ..report::Details::default()
         };
-        let beside: Vec<_> = records.iter().zip(&runs).map(beside).collect();
+        let details: Vec<_> = records.iter().zip(&runs).map(details).collect();
         report::of_runs(
             &runs.iter().collect::<Vec<_>>(),
-            &beside,
+            &details,
             "tidegate compare web-search",
             0,
         )

@@ -252,13 +252,13 @@ fn a_comparison_is_well_formed_and_small() {
         .iter()
         .map(Summary::of)
         .collect();
-        let beside = report::Beside {
+        let details = report::Details {
             link: "a/report.html".into(),
-            ..report::Beside::default()
+            ..report::Details::default()
         };
         let html = report::of_runs(
             &runs.iter().collect::<Vec<_>>(),
-            &[beside],
+            &[details],
             "tidegate compare x",
             0,
         );
@@ -279,20 +279,20 @@ fn a_comparison_is_well_formed_and_small() {
 fn a_comparison_draws_no_queue_after_the_end_of_a_run() {
     let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
     let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();
-    let beside = |(i, run): (usize, &RunRecord)| {
+    let details = |(i, run): (usize, &RunRecord)| {
         let mut curves = results::Curves::of(run, &summaries[i]);
         curves.queue = Some(results::QueueCurve {
             from_ps: 0,
             until_ps: if i == 0 { 999_999 } else { 499_999 },
             most: vec![50_000; 100],
         });
-        report::Beside {
+        report::Details {
             curves: Some(curves),
-            ..report::Beside::default()
+            ..report::Details::default()
         }
     };
-    let beside: Vec<_> = runs.iter().enumerate().map(beside).collect();
-    let page = report::of_runs(&summaries.iter().collect::<Vec<_>>(), &beside, "x", 0);
+    let details: Vec<_> = runs.iter().enumerate().map(details).collect();
+    let page = report::of_runs(&summaries.iter().collect::<Vec<_>>(), &details, "x", 0);
     let queues = page.split_once("id=\"queues\"").unwrap().1;
     let last = |name: &str| -> u32 {
         let path = queues
@@ -317,17 +317,17 @@ fn a_comparison_says_with_a_cross_that_not_all_thresholds_hold() {
     let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
     let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();
     let page = |first: bool| {
-        let beside = |passed: bool| report::Beside {
+        let details = |passed: bool| report::Details {
             verdicts: vec![results::Verdict {
                 key: "slowdown.p99".into(),
                 condition: "< 20".into(),
                 measured: "25.3".into(),
                 passed,
             }],
-            ..report::Beside::default()
+            ..report::Details::default()
         };
-        let beside = [beside(first), beside(true)];
-        report::of_runs(&summaries.iter().collect::<Vec<_>>(), &beside, "x", 0)
+        let details = [details(first), details(true)];
+        report::of_runs(&summaries.iter().collect::<Vec<_>>(), &details, "x", 0)
     };
     let (missed, held) = (words(&page(false)), words(&page(true)));
     assert!(missed.contains("✗ 1 of 2 thresholds hold"), "{missed}");
@@ -346,13 +346,13 @@ fn a_comparison_says_with_a_cross_that_not_all_thresholds_hold() {
 fn a_comparison_draws_each_message_where_its_time_lies() {
     let runs = common::family(&["expresspass", "dctcp"], &["0.5"], 1);
     let summaries: Vec<Summary> = runs.iter().map(Summary::of).collect();
-    let beside = |(run, summary): (&RunRecord, &Summary)| report::Beside {
+    let details = |(run, summary): (&RunRecord, &Summary)| report::Details {
         link: format!("{}/report.html", summary.fingerprint),
         curves: Some(results::Curves::of(run, summary)),
-        ..report::Beside::default()
+        ..report::Details::default()
     };
-    let beside: Vec<_> = runs.iter().zip(&summaries).map(beside).collect();
-    let page = report::of_runs(&summaries.iter().collect::<Vec<_>>(), &beside, "x", 0);
+    let details: Vec<_> = runs.iter().zip(&summaries).map(details).collect();
+    let page = report::of_runs(&summaries.iter().collect::<Vec<_>>(), &details, "x", 0);
     check_well_formed(&page);
     // The least of all is of the idle network, the greatest of the slower of the two.
     let ideals = || runs[0].flows.iter().map(|flow| flow.ideal.0);

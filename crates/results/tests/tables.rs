@@ -453,11 +453,11 @@ fn every_tag_has_a_winner_of_its_own() {
         same.iter().all(|row| row.best().is_none()),
         "nobody wins a tie"
     );
-    let beside = ["a/report.html", "b/report.html"].map(|link| report::Beside {
+    let details = ["a/report.html", "b/report.html"].map(|link| report::Details {
         link: link.into(),
-        ..report::Beside::default()
+        ..report::Details::default()
     });
-    let page = report::of_runs(&[&even, &uneven], &beside, "", 0);
+    let page = report::of_runs(&[&even, &uneven], &details, "", 0);
     for part in [
         "Who is ahead where",
         "<b class=\"best\">8.00</b>",

@@ -333,7 +333,7 @@ impl Assembled {
         let endpoints = std::iter::once(own.make(&narrowed))
             .chain(others.iter().map(|beside| beside.factory.make(&each)));
         let weights = legacy.weights(others.len());
-        Box::new(transports::beside::Beside::new(
+        Box::new(transports::lanes::Lanes::new(
             endpoints.zip(weights).collect(),
             Arc::clone(&self.lanes),
         ))

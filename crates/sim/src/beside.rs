@@ -10,13 +10,13 @@ use units::Time;
 
 /// What travels beside one packet on one link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Beside {
+pub(crate) struct Companion {
     at: Time,
     pub(crate) tag: u16,
     pub(crate) record: Record,
 }
 
-impl Slot for Beside {
+impl Slot for Companion {
     const EMPTY: Self = Self {
         at: Time::ZERO,
         tag: 0,
@@ -34,7 +34,7 @@ impl Slot for Beside {
 pub(crate) struct Due {
     pub(crate) port: u16,
     pub(crate) packet: Packet,
-    pub(crate) beside: Option<Box<Beside>>,
+    pub(crate) beside: Option<Box<Companion>>,
 }
 
 /// Records of the packets that wait in one node: never more than there are packets.
@@ -46,7 +46,7 @@ pub(crate) struct Records {
 
 impl Records {
     /// Notes in `packet`, which has come by port `ingress`, what a switch has to know of it here.
-    pub(crate) fn keep(&mut self, packet: &mut Packet, ingress: u16, beside: Option<&Beside>) {
+    pub(crate) fn keep(&mut self, packet: &mut Packet, ingress: u16, beside: Option<&Companion>) {
         let mut local = Local {
             ingress,
             tag: beside.map_or(0, |beside| beside.tag),
@@ -79,11 +79,11 @@ impl Records {
     }
 
     /// What goes with `packet`, which leaves. A record that was cut off with the payload goes nowhere.
-    fn take(&mut self, packet: &Packet) -> Beside {
+    fn take(&mut self, packet: &Packet) -> Companion {
         let local = Local::of(packet);
-        let mut beside = Beside {
+        let mut beside = Companion {
             tag: local.tag,
-            ..Beside::EMPTY
+            ..Companion::EMPTY
         };
         if packet.had_record() {
             self.free.push(local.record);
@@ -103,7 +103,7 @@ impl Records {
 /// Lines that take what is beside packets, too.
 pub(crate) trait Lines: Outlet {
     /// Hands over what is beside the next packet on `link`.
-    fn send_beside(&mut self, link: u32, beside: &Beside, at: Time);
+    fn send_beside(&mut self, link: u32, beside: &Companion, at: Time);
 }
 
 /// The line of a host.
@@ -167,7 +167,7 @@ mod tests {
 
     /// Takes what comes.
     #[derive(Default)]
-    struct Taken(Vec<(Packet, Option<Beside>)>, Option<Beside>);
+    struct Taken(Vec<(Packet, Option<Companion>)>, Option<Companion>);
 
     impl Outlet for Taken {
         fn send(&mut self, _: u32, packet: &Packet, _: Time) {
@@ -178,7 +178,7 @@ mod tests {
         }
     }
     impl Lines for Taken {
-        fn send_beside(&mut self, _: u32, beside: &Beside, _: Time) {
+        fn send_beside(&mut self, _: u32, beside: &Companion, _: Time) {
             assert!(self.1.replace(*beside).is_none(), "one per packet");
         }
     }
@@ -188,7 +188,7 @@ mod tests {
         let mut packet = Packet::new(HostId(1), ConnId(2), Class::Plain, 0, 1500);
         packet.set_record();
         packet.set_tagged(true);
-        let came = Beside {
+        let came = Companion {
             tag: 7,
             record: Record::PATH,
             at: Time::ZERO,

@@ -9,7 +9,7 @@ mod out;
 
 use crate::activity::{Activity, Steps};
 use crate::barrier::{Barrier, Guard};
-use crate::beside::Beside;
+use crate::beside::Companion;
 use crate::clock::{Between, Clock, runs_alone, sample_from};
 use crate::data_queues::DataQueues;
 use crate::host::Host;
@@ -47,7 +47,7 @@ pub(crate) struct Net<'a> {
     nodes: Vec<UnsafeCell<Node>>,
     pub(crate) rings: Vec<Ring>,
     /// By link: what travels beside packets; empty where nothing does.
-    pub(crate) beside: Vec<Ring<Beside>>,
+    pub(crate) beside: Vec<Ring<Companion>>,
     /// Ingress ports with new packets, by node (see `news_of`), as bits.
     pub(crate) news: Vec<AtomicU64>,
     /// By node: its first word of `news`.

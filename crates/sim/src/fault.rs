@@ -2,7 +2,7 @@
 //!
 //! The sender's port stays as it is, so a FIFO may promise departures even on a faulty link.
 
-use crate::beside::{Beside, Due};
+use crate::beside::{Companion, Due};
 use crate::setup::{Fault, FaultKind};
 use model::{ByClass, Packet, Rng, stream};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(crate) struct NodeFaults {
     /// By ingress port.
     links: Vec<Option<LinkFaults>>,
     /// Packets on their way in.
-    pending: BTreeMap<Coming, (Packet, Option<Box<Beside>>)>,
+    pending: BTreeMap<Coming, (Packet, Option<Box<Companion>>)>,
     offered: u64,
 }
 

@@ -8,7 +8,7 @@
 
 mod work;
 
-use crate::beside::{Beside, HostLine};
+use crate::beside::{Companion, HostLine};
 use crate::book::{Action, Book};
 use crate::node::Log;
 use crate::promised::OnLinks;
@@ -185,7 +185,7 @@ impl Host {
         &mut self,
         now: Time,
         packet: &mut Packet,
-        beside: Option<&Beside>,
+        beside: Option<&Companion>,
         book: &Book<'_>,
         log: &mut Log,
     ) {

@@ -1,6 +1,6 @@
 //! The slow way through a node: where its links are faulty, or something travels beside packets.
 
-use crate::beside::{Beside, Carrying, Due, HostLine, Lines};
+use crate::beside::{Carrying, Companion, Due, HostLine, Lines};
 use crate::book::Book;
 use crate::clock::Clock;
 use crate::engine::{Net, Out};
@@ -16,7 +16,7 @@ use units::Time;
 /// Lines of a node whose packets may carry something beside them.
 pub(crate) struct Laden<'n, 'a> {
     pub(crate) out: Out<'n, 'a>,
-    pub(crate) pool: &'n mut Pool<Beside>,
+    pub(crate) pool: &'n mut Pool<Companion>,
 }
 
 impl Outlet for Laden<'_, '_> {
@@ -34,7 +34,7 @@ impl Outlet for Laden<'_, '_> {
 }
 
 impl Lines for Laden<'_, '_> {
-    fn send_beside(&mut self, link: u32, beside: &Beside, at: Time) {
+    fn send_beside(&mut self, link: u32, beside: &Companion, at: Time) {
         let ring = self.out.net.beside.get(link as usize);
         let ring = ring.expect("nothing is beside a packet where the setup does not say so");
         // SAFETY: a link is fed by one node, which this thread runs. Its receiver is told of the packet.
@@ -131,7 +131,7 @@ impl Net<'_> {
             let ingress = node.kind.ingress(port);
             let index = u16::try_from(port).expect("a switch has at most 65,535 ports");
             if let Some(ring) = self.beside.get(ingress.index()) {
-                let mut keep = |beside: *mut Beside| {
+                let mut keep = |beside: *mut Companion| {
                     // SAFETY: what is taken is copied at once, before the pool recycles.
                     laden.push_back(unsafe { *beside });
                 };

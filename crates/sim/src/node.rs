@@ -1,6 +1,6 @@
 //! What hosts and switches have in common.
 
-use crate::beside::{Beside, Records};
+use crate::beside::{Companion, Records};
 use crate::fault::NodeFaults;
 use crate::host::Host;
 use crate::setup::Completion;
@@ -111,7 +111,7 @@ pub(crate) struct Digest(pub(crate) u64);
 
 impl Digest {
     /// Takes in what came beside a packet.
-    pub(crate) fn note_beside(&mut self, beside: &Beside) {
+    pub(crate) fn note_beside(&mut self, beside: &Companion) {
         let mut word = u64::from(beside.tag) << 8 | u64::from(beside.record.is_path());
         for &byte in beside.record.content() {
             word = word.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte);

@@ -4,7 +4,7 @@
 //! It knows nothing of windows, rings or lateness. Whatever it and the engine disagree on is a
 //! mistake in one of them.
 
-use crate::beside::{Beside, Carrying, Due, Lines};
+use crate::beside::{Carrying, Companion, Due, Lines};
 use crate::count::Window;
 use crate::net::{self, SetupError};
 use crate::node::{Kind, Log};
@@ -19,7 +19,7 @@ use topology::LinkId;
 use units::{Span, Time};
 
 /// Packets on all links, by arrival, receiving node, its port, and order on the link.
-type Flying = BTreeMap<(Time, u32, u16, u64), (Packet, Option<Box<Beside>>)>;
+type Flying = BTreeMap<(Time, u32, u16, u64), (Packet, Option<Box<Companion>>)>;
 
 struct Out<'a> {
     book: &'a crate::book::Book<'a>,
@@ -27,7 +27,7 @@ struct Out<'a> {
     setup: &'a Setup<'a>,
     sent: &'a mut u64,
     /// What goes with the next packet.
-    beside: Option<Box<Beside>>,
+    beside: Option<Box<Companion>>,
 }
 
 impl Outlet for Out<'_> {
@@ -48,7 +48,7 @@ impl Outlet for Out<'_> {
 }
 
 impl Lines for Out<'_> {
-    fn send_beside(&mut self, _: u32, beside: &Beside, _: Time) {
+    fn send_beside(&mut self, _: u32, beside: &Companion, _: Time) {
         self.beside = Some(Box::new(*beside));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::apart::ByPort;
 use crate::arrivals::Inbox;
-use crate::beside::{Beside, Due};
+use crate::beside::{Companion, Due};
 use crate::node::Log;
 use crate::ring::Pool;
 use model::Packet;
@@ -23,7 +23,7 @@ pub(crate) struct Scratch {
     /// What came to a switch.
     pub(crate) inbox: Inbox,
     pub(crate) due: Vec<Due>,
-    pub(crate) beside: Pool<Beside>,
+    pub(crate) beside: Pool<Companion>,
     pub(crate) by_port: ByPort,
 }
 

@@ -278,7 +278,7 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
         };
         control.left(at, &passage, &mut common.say);
         if O::CARRIES {
-            beside(control.as_mut(), at, &passage).put(slot, local);
+            carried(control.as_mut(), at, &passage).put(slot, local);
         }
     } else if O::CARRIES {
         slot.set_tagged(false);
@@ -288,22 +288,22 @@ pub(crate) fn choose<O: Outlet>(port: &mut Port, common: &mut Common, out: &mut 
 }
 
 /// What a flow control has a packet take along from a port.
-pub(crate) struct Beside {
+pub(crate) struct Carried {
     tag: Option<u16>,
     word: Option<u32>,
 }
 
 /// Asks a flow control for it.
 #[inline]
-pub(crate) fn beside(control: &mut dyn FlowControl, at: Time, passage: &Passage<'_>) -> Beside {
+pub(crate) fn carried(control: &mut dyn FlowControl, at: Time, passage: &Passage<'_>) -> Carried {
     let shares = !passage.packet.has_path();
-    Beside {
+    Carried {
         tag: control.tag(at, passage),
         word: shares.then(|| control.word(at, passage)).flatten(),
     }
 }
 
-impl Beside {
+impl Carried {
     #[inline]
     pub(crate) fn put(self, packet: &mut Packet, local: Local) {
         if let Some(word) = self.word {

@@ -4,13 +4,13 @@
 //! [`registry`]. The command line, Python, the documentation and the conformance suite iterate
 //! over the registry. One that lives elsewhere is added by its own `main`: [`Registry::with`].
 
-pub mod beside;
 pub mod dcpim;
 pub mod dctcp;
 pub mod expresspass;
 pub mod fastpass;
 pub mod homa;
 pub mod ideal_rate;
+pub mod lanes;
 pub mod ndp;
 pub mod none;
 pub mod phost;

@@ -19,7 +19,7 @@ use model::{
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use testkit::{A, Alone, B, C, Chaos, Pair};
-use transports::beside::Beside;
+use transports::lanes::Lanes;
 use transports::{Fabric, Factory};
 use units::{Bytes, Rate, Span, Time};
 
@@ -558,7 +558,7 @@ impl Factory for Twice {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         let endpoints = vec![(self.0.make(config), 3), (self.0.make(config), 1)];
         let lane_of: Vec<u8> = (0..64).map(|conn| conn % 2).collect();
-        Box::new(Beside::new(endpoints, lane_of.into()))
+        Box::new(Lanes::new(endpoints, lane_of.into()))
     }
     fn codec(&self) -> &'static dyn Codec {
         self.0.codec()

@@ -1,6 +1,6 @@
 //! Runs over each other: how completion times are distributed, and how queues grow and empty.
 
-use super::{Beside, curve_name, ends, wide};
+use super::{Details, curve_name, ends, wide};
 use crate::chart::{Axis, Line, LineChart};
 use crate::page::{Section, Tile, markup};
 use results::compare::{Comparison, Group};
@@ -34,7 +34,7 @@ impl<'a> Over<'a> {
     pub(super) fn new(
         comparison: &'a Comparison,
         runs: &[&'a Summary],
-        beside: &'a [Beside],
+        details: &'a [Details],
     ) -> Self {
         let last = comparison.groups.last();
         let rivals: Vec<&Group> = last.map_or(Vec::new(), |last| comparison.rivals(last).collect());
@@ -56,9 +56,9 @@ impl<'a> Over<'a> {
                 group.fingerprints.contains(&run.fingerprint) && run.transport == group.transport
             };
             let mut with = Vec::new();
-            for (run, beside) in runs.iter().zip(beside).filter(|(run, _)| own(run)) {
+            for (run, details) in runs.iter().zip(details).filter(|(run, _)| own(run)) {
                 with.extend(
-                    beside
+                    details
                         .curves
                         .as_ref()
                         .filter(|c| c.fingerprint == run.fingerprint),

@@ -1,7 +1,7 @@
 //! What a port with numbered queues does of whose every packet a flow control is told.
 
 use super::Port;
-use crate::common::{Common, beside};
+use crate::common::{Common, carried};
 use crate::discipline::Discipline;
 use crate::flow_control::{Coming, Passage};
 use crate::form::Form;
@@ -170,7 +170,7 @@ impl Port {
                 };
                 control.left(at, &passage, say);
                 if O::CARRIES {
-                    beside(control.as_mut(), at, &passage).put(packet, local);
+                    carried(control.as_mut(), at, &passage).put(packet, local);
                 }
             } else if O::CARRIES {
                 packet.set_tagged(false);

@@ -13,7 +13,7 @@ use super::lanes::{Lane, Room, UNKNOWN};
 use super::params::{BATCH_MAX, Order};
 use super::shape::{PARTS, Shape};
 use super::ways::Chooser;
-use super::words::{Beside, Told, Words};
+use super::words::{Owed, Told, Words};
 use model::{ConnId, HostId};
 use pairs::{Pair, Turns};
 use parts::slab::Slab;
@@ -132,7 +132,7 @@ pub(super) struct Arbiter {
     said: u64,
     /// Requests that came by its line and whose time there is not left out of slots yet.
     heard: u64,
-    beside: Beside,
+    owed: Owed,
     words: Words,
     told: Told,
     /// How long before their slots it says what words say, and from when on it may say so later or sooner again.
@@ -202,7 +202,7 @@ impl Arbiter {
             scratch: Scratch::default(),
             said: 0,
             heard: 0,
-            beside: Beside::default(),
+            owed: Owed::default(),
             words: Words::default(),
             told: Told::default(),
             lead: plan.lead,
@@ -226,7 +226,7 @@ impl Arbiter {
         let by_line = |own: usize| own != request.host.0 as usize;
         if self.plan.own.is_some_and(by_line) {
             self.heard += 1;
-            self.beside.hears(&self.plan, request.host);
+            self.owed.hears(&self.plan, request.host);
         }
         if self.unread.len() >= UNREAD_MAX {
             self.refused += 1;
@@ -437,7 +437,7 @@ impl Arbiter {
     fn give(&mut self, now: Time) -> u64 {
         if self.list.is_empty() {
             self.heard = 0;
-            self.beside.forget();
+            self.owed.forget();
             return 0;
         }
         if self.lead > self.plan.lead && now >= self.settles.after(self.lead.times(CALM_LEADS)) {
@@ -479,7 +479,7 @@ impl Arbiter {
         scratch.served.clear();
         scratch.frames.clear();
         scratch.ways.clear();
-        self.room.begin(&self.plan, slot, &mut self.beside);
+        self.room.begin(&self.plan, slot, &mut self.owed);
         for place in 0..self.list.len() {
             let pair = self.list[place];
             let Pair { from, to, .. } = self.pairs[pair];
@@ -669,7 +669,7 @@ impl Arbiter {
             }
             answer.at = done;
             self.said += 1;
-            self.beside.says(&self.plan, answer.host);
+            self.owed.says(&self.plan, answer.host);
         }
     }
 

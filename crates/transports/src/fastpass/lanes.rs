@@ -6,7 +6,7 @@
 
 use super::arbiter::Plan;
 use super::shape::{PARTS, Seat, Shape, Tier};
-use super::words::Beside;
+use super::words::Owed;
 
 /// Ways that are looked at for a frame, at most, where every link is. [ours]
 const LOOKED_AT: u32 = 1 << 12;
@@ -177,9 +177,9 @@ impl Room {
     }
 
     /// A slot begins: what the arbiter says to other racks, and what these ask, has its room first.
-    pub(super) fn begin(&mut self, plan: &Plan, slot: u64, beside: &mut Beside) {
+    pub(super) fn begin(&mut self, plan: &Plan, slot: u64, owed: &mut Owed) {
         self.clear();
-        self.leave(plan, slot, beside);
+        self.leave(plan, slot, owed);
         self.count(plan, slot);
     }
 
@@ -192,7 +192,7 @@ impl Room {
     }
 
     /// Leaves room for words.
-    fn leave(&mut self, plan: &Plan, slot: u64, beside: &mut Beside) {
+    fn leave(&mut self, plan: &Plan, slot: u64, owed: &mut Owed) {
         let (Some(own), Some(shape)) = (plan.own, plan.shape.as_deref()) else {
             return;
         };
@@ -201,15 +201,15 @@ impl Room {
             let ways = shape.up.map_or(0, |up| up.ways);
             for (side, base) in [(0, 0), (1, shape.racks * ways)] {
                 for link in (base + seat.rack * ways..).take(ways as usize) {
-                    self.pass(slot, link, || beside.one(plan, side));
+                    self.pass(slot, link, || owed.one(plan, side));
                 }
             }
         } else if !self.links.is_empty() {
             for link in (0u32..).take(self.links.len()) {
-                self.pass(slot, link, || beside.one_on(plan, link));
+                self.pass(slot, link, || owed.one_on(plan, link));
             }
         } else {
-            let [out, into] = beside.take(plan, slot);
+            let [out, into] = owed.take(plan, slot);
             let (rack, pod) = (seat.rack as usize, seat.pod as usize);
             (self.out.racks[rack], self.out.pods[pod]) = (out, out);
             (self.into.racks[rack], self.into.pods[pod]) = (into, into);

@@ -6,7 +6,7 @@ use super::arbiter::{Arbiter, Plan, Request, Word};
 use super::header::Alloc;
 use super::shape::PARTS;
 use super::ways::Chooser;
-use super::words::Beside;
+use super::words::Owed;
 use super::*;
 use model::{Class, ConnId, Signal};
 use proptest::prelude::*;
@@ -429,15 +429,15 @@ fn words_to_other_racks_and_from_them_take_the_room_of_frames() {
         words: 2,
         ..plan(Order::Fair, Some(clos(2, 4, tier(4, 1), 1, None)))
     };
-    let mut beside = Beside::default();
+    let mut owed = Owed::default();
     for near_or_far in [1, 7] {
-        (0..5).for_each(|_| beside.says(&plan, HostId(near_or_far)));
-        (0..3).for_each(|_| beside.hears(&plan, HostId(near_or_far)));
+        (0..5).for_each(|_| owed.says(&plan, HostId(near_or_far)));
+        (0..3).for_each(|_| owed.hears(&plan, HostId(near_or_far)));
     }
-    let mut take = |slot| beside.take(&plan, slot);
+    let mut take = |slot| owed.take(&plan, slot);
     assert_eq!([take(0), take(1)], [[2, 1], [0, 0]]);
-    beside.says(&plan, HostId(7));
-    assert_eq!(beside.take(&plan, 2)[0], 1, "and the one that was left");
+    owed.says(&plan, HostId(7));
+    assert_eq!(owed.take(&plan, 2)[0], 1, "and the one that was left");
 }
 
 /// Leaves below as many spines as there are ways, or a fat tree: hosts, racks and pods in order.

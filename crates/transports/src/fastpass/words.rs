@@ -160,7 +160,7 @@ impl Pace {
 
 /// Words that links carry beside frames, and whose room slots have not left out yet.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct Owed {
     /// From the arbiter's rack to others, and from others to it.
     out: u64,
     into: u64,
@@ -168,7 +168,7 @@ pub(super) struct Beside {
     links: Vec<u64>,
 }
 
-impl Beside {
+impl Owed {
     /// Nothing is wanted: what was said meanwhile takes nothing from frames.
     pub(super) fn forget(&mut self) {
         *self = Self::default();

@@ -30,7 +30,7 @@ struct Lane {
 }
 
 /// Several transports on one host.
-pub struct Beside {
+pub struct Lanes {
     lanes: Vec<Lane>,
     /// The transport of each connection; what is beyond belongs to the first.
     lane_of: Arc<[u8]>,
@@ -38,7 +38,7 @@ pub struct Beside {
     clock: u64,
 }
 
-impl Beside {
+impl Lanes {
     /// `endpoints` with their weights; connection `c` belongs to number `lane_of[c]`. Every packet carries
     /// the number of its transport as its lane.
     ///
@@ -98,7 +98,7 @@ impl Lane {
     }
 }
 
-impl Endpoint for Beside {
+impl Endpoint for Lanes {
     fn connect(&mut self, cx: &mut Cx<'_>, conn: ConnId, peer: HostId, lifetime: Lifetime) {
         self.lane(conn).endpoint.connect(cx, conn, peer, lifetime);
     }
@@ -284,7 +284,7 @@ mod tests {
 
     /// A host whose line takes a nanosecond per byte.
     struct Host {
-        beside: Beside,
+        lanes: Lanes,
         now: Time,
         rng: Rng,
         events: Vec<Event>,
@@ -303,14 +303,14 @@ mod tests {
             });
             let count = u8::try_from(sources.len()).unwrap();
             Self {
-                beside: Beside::new(endpoints.collect(), (0..count).collect()),
+                lanes: Lanes::new(endpoints.collect(), (0..count).collect()),
                 now: Time::ZERO,
                 rng: Rng::stream(1, stream::TEST, 1),
                 events: Vec::new(),
             }
         }
 
-        fn step<T>(&mut self, step: impl FnOnce(&mut Beside, &mut Cx<'_>) -> T) -> T {
+        fn step<T>(&mut self, step: impl FnOnce(&mut Lanes, &mut Cx<'_>) -> T) -> T {
             let mut cx = Cx {
                 now: self.now,
                 rng: &mut self.rng,
@@ -319,13 +319,13 @@ mod tests {
                 gates: Gates::open(),
                 wants_data: false,
             };
-            let result = step(&mut self.beside, &mut cx);
-            self.beside.check();
+            let result = step(&mut self.lanes, &mut cx);
+            self.lanes.check();
             result
         }
 
         fn send(&mut self, lane: u32, frames: u64) {
-            self.step(|beside, cx| beside.send(cx, ConnId(lane), frames));
+            self.step(|lanes, cx| lanes.send(cx, ConnId(lane), frames));
         }
 
         /// Bytes of either class that leave in so many nanoseconds.
@@ -333,11 +333,11 @@ mod tests {
             let (mut out, mut bytes) = (Packet::EMPTY, [0; 2]);
             let end = Time(self.now.0 + nanoseconds * 1_000);
             while self.now < end {
-                if self.beside.deadline() <= self.now {
-                    self.step(Beside::on_deadline);
+                if self.lanes.deadline() <= self.now {
+                    self.step(Lanes::on_deadline);
                 }
-                match self.step(|beside, cx| beside.poll_transmit(cx, &mut out)) {
-                    Transmit::Nothing => self.now = self.beside.deadline().min(end),
+                match self.step(|lanes, cx| lanes.poll_transmit(cx, &mut out)) {
+                    Transmit::Nothing => self.now = self.lanes.deadline().min(end),
                     Transmit::More | Transmit::Last => {
                         bytes[usize::from(out.lane() == 1)] += u64::from(out.size);
                         self.now.0 += u64::from(out.size) * 1_000;
@@ -380,7 +380,7 @@ mod tests {
         host.send(0, 1);
         host.send(1, 1);
         let mut out = Packet::EMPTY;
-        let said = [0; 3].map(|_| host.step(|beside, cx| beside.poll_transmit(cx, &mut out)));
+        let said = [0; 3].map(|_| host.step(|lanes, cx| lanes.poll_transmit(cx, &mut out)));
         assert_eq!(said, [Transmit::More, Transmit::Last, Transmit::Nothing]);
     }
 
@@ -389,11 +389,11 @@ mod tests {
         let mut host = Host::new(&[(1000, 0, 1), (1000, 0, 1)]);
         host.send(1, 5);
         host.send(7, 3); // nobody's: the first one has to make sense of it
-        let lanes = host.beside.lanes();
+        let lanes = host.lanes.lanes();
         let apart: Vec<u64> = lanes.iter().map(|of| of.totals().data_sent).collect();
-        assert_eq!((apart, host.beside.totals().data_sent), (vec![3, 5], 8));
-        host.step(|beside, cx| beside.cancel(cx, ConnId(1)));
-        assert_eq!(host.beside.totals().data_sent, 3);
+        assert_eq!((apart, host.lanes.totals().data_sent), (vec![3, 5], 8));
+        host.step(|lanes, cx| lanes.cancel(cx, ConnId(1)));
+        assert_eq!(host.lanes.totals().data_sent, 3);
     }
 
     /// 65,535 bytes of weight 4 are 16,383 and three quarters.
@@ -401,8 +401,8 @@ mod tests {
     fn broken_books_are_noticed() {
         let noticed = |served| {
             let mut host = Host::new(&[(1000, 0, 4)]);
-            host.beside.lanes[0].served = served;
-            let check = std::panic::AssertUnwindSafe(|| host.beside.check());
+            host.lanes.lanes[0].served = served;
+            let check = std::panic::AssertUnwindSafe(|| host.lanes.check());
             std::panic::catch_unwind(check).is_err()
         };
         let most = 16_383 * SCALE + SCALE * 3 / 4;
