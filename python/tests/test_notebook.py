@@ -10,7 +10,7 @@ import pytest
 
 import tidegate as tg
 from tidegate._compare import Advice, Verdict
-from tidegate._html import kind_of
+from tidegate._html import kinds
 
 ROOT = Path(__file__).parents[2]
 
@@ -127,12 +127,19 @@ def test_advice_on_many_parts_is_folded() -> None:
 
 def test_columns_have_the_units_that_the_data_dictionary_gives_them() -> None:
     text = (ROOT / "docs/data.md").read_text("utf-8")
-    tables = text.split("\n## Documents")[0]
-    rows = [line.strip("| ").split(" | ") for line in tables.splitlines() if line.startswith("| `")]
-    kinds = {"ps": "time", "B": "size", "bit/s": "rate"}
-    told = {row[0].strip("`"): kinds.get(row[2].strip(), "") for row in rows}
-    assert len(told) > 60
-    assert {name: kind_of(name) for name in told} == told
+    units = {"ps": "time", "B": "size", "bit/s": "rate"}
+    tables = text.split("\n## Documents")[0].split("\n### `")[1:]
+    told: dict[str, dict[str, str]] = {}
+    for table in tables:
+        rows = [
+            line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| `")
+        ]
+        told[table.split("`")[0]] = {
+            row[0].strip("`"): units.get(row[2].strip(), "") for row in rows
+        }
+    assert sum(map(len, told.values())) > 60
+    assert {table: kinds(table) for table in told} == told
+    assert kinds("ports-window") == told["ports"]
 
 
 def test_why_check_and_comparison_show_themselves(tmp_path: object) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
+
+from tidegate import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,25 +25,19 @@ _UNITS = {
     "rate": (1000, ("b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s")),
 }
 
-
-_BYTES = {
-    *("size", "received", "queue", "bytes", "bytes_max", "queue_max", "data_max", "headroom_max"),
-    *(f"bytes_{of}" for of in ("control", "credit", "scheduled", "unscheduled", "plain", "link")),
-    *(f"sent_{of}" for of in ("control", "credit", "scheduled", "unscheduled", "plain", "link")),
-}
+_KINDS = {"ps": "time", "B": "size", "bit/s": "rate"}
 
 
-def kind_of(column: str) -> str:
-    """Say what the numbers of a column of a run's tables are; empty where they count something.
+@cache
+def kinds(table: str) -> dict[str, str]:
+    """Say what the numbers of each column of a run's table are; empty where they count something.
 
-    >>> kind_of("fct_ps"), kind_of("rate_bps"), kind_of("size"), kind_of("dropped_plain")
-    ('time', 'rate', 'size', '')
+    >>> flows = kinds("flows")
+    >>> flows["fct_ps"], flows["size"], flows["conn"], kinds("ports-window")["rate_bps"]
+    ('time', 'size', '', 'rate')
     """
-    if column.endswith("_ps"):
-        return "time"
-    if column.endswith("bps"):
-        return "rate"
-    return "size" if column in _BYTES else ""
+    units = _core.units(table.removesuffix("-window"))
+    return {name: _KINDS.get(unit, "") for name, unit in units}
 
 
 def cell(value: object, kind: str) -> str:

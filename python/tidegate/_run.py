@@ -111,7 +111,8 @@ class Table(Mapping[str, list[Cell]]):
     def _repr_html_(self) -> str:
         """Show the first rows, numbers with their units, and say how many there are."""
         rows = list(zip(*self._columns.values(), strict=True))
-        kinds = [_html.kind_of(name) for name in self]
+        known = _html.kinds(self._name)
+        kinds = [known.get(name, "") for name in self]
         hosts = self._hosts() if {"src", "dst"} <= {*self} else {}
 
         def cell(value: Cell, name: str, kind: str) -> str:

@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{check, run};
     #[pymodule_export]
-    use super::table::{advice, arrow_stream, table};
+    use super::table::{advice, arrow_stream, table, units};
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

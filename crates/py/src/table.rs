@@ -10,6 +10,7 @@ use results::compare::Advice;
 use results::{Style, Summary};
 use std::fs::File;
 use std::path::PathBuf;
+use transports::Transport;
 
 /// The Parquet file at `path` as a capsule that holds an Arrow C stream. It is read as the stream
 /// is, so the file must stay until then. [Arrow `PyCapsule` interface]
@@ -48,6 +49,19 @@ pub(crate) fn advice(summaries: String) -> PyResult<Option<String>> {
         .map(|advice| serde_json::to_string(&advice))
         .transpose();
     text.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Columns of a table of runs, each with the unit of its numbers, which is empty where it has none. They are none where no
+/// run has such a table.
+#[pyfunction]
+pub(crate) fn units(table: &str) -> Vec<(String, &'static str)> {
+    let transports = transports::registry();
+    let own = transports.iter().flat_map(Transport::counters);
+    let tables = results::tables::dictionary(own).into_iter();
+    let columns = tables
+        .filter(|of| of.name == table)
+        .flat_map(|of| of.columns);
+    columns.map(|of| (of.name, of.kind.unit())).collect()
 }
 
 fn read(summaries: &str) -> PyResult<Vec<Summary>> {

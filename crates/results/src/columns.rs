@@ -113,7 +113,7 @@ fn parquet<'a, R: 'static>(
         properties = match column.kind {
             Kind::Text | Kind::Flag => continue,
             Kind::Ratio => properties.set_column_dictionary_enabled(path, false),
-            Kind::U8 | Kind::U32 | Kind::U64 | Kind::Ps => properties
+            Kind::U8(_) | Kind::U32(_) | Kind::U64(_) | Kind::Ps => properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
         };
@@ -169,8 +169,8 @@ fn span(number: u64) -> i64 {
 fn gather<R: 'static>(columns: &[Column<R>], rows: &[R]) -> Vec<Numbers> {
     let empty = |column: &Column<R>| match column.kind {
         _ if !column.is_plain() => Numbers::Others,
-        Kind::U64 | Kind::Ps => Numbers::Long(Vec::with_capacity(rows.len())),
-        Kind::U8 | Kind::U32 => Numbers::Short(Vec::with_capacity(rows.len())),
+        Kind::U64(_) | Kind::Ps => Numbers::Long(Vec::with_capacity(rows.len())),
+        Kind::U8(_) | Kind::U32(_) => Numbers::Short(Vec::with_capacity(rows.len())),
         Kind::Flag | Kind::Ratio | Kind::Text => Numbers::Others,
     };
     let mut all: Vec<Numbers> = columns.iter().map(empty).collect();
@@ -179,7 +179,7 @@ fn gather<R: 'static>(columns: &[Column<R>], rows: &[R]) -> Vec<Numbers> {
             match (to, column.kind) {
                 (Numbers::Long(to), Kind::Ps) => column.numbers(rows, span, to),
                 (Numbers::Long(to), _) => column.numbers(rows, u64::cast_signed, to),
-                (Numbers::Short(to), Kind::U8) => column.numbers(rows, tiny, to),
+                (Numbers::Short(to), Kind::U8(_)) => column.numbers(rows, tiny, to),
                 (Numbers::Short(to), _) => column.numbers(rows, short, to),
                 (Numbers::Others, _) => {}
             }
@@ -192,9 +192,9 @@ fn gather<R: 'static>(columns: &[Column<R>], rows: &[R]) -> Vec<Numbers> {
 fn field<R>(column: &Column<R>) -> Type {
     let whole = |bits| Some(LogicalType::integer(bits, false));
     let (physical, logical) = match column.kind {
-        Kind::U8 => (Physical::INT32, whole(8)),
-        Kind::U32 => (Physical::INT32, whole(32)),
-        Kind::U64 => (Physical::INT64, whole(64)),
+        Kind::U8(_) => (Physical::INT32, whole(8)),
+        Kind::U32(_) => (Physical::INT32, whole(32)),
+        Kind::U64(_) => (Physical::INT64, whole(64)),
         Kind::Ps => (Physical::INT64, None),
         Kind::Ratio => (Physical::DOUBLE, None),
         Kind::Flag => (Physical::BOOLEAN, None),
@@ -230,9 +230,9 @@ fn fill<'a, R: 'static>(
     });
     let optional = column.optional;
     match column.kind {
-        Kind::U8 => put::<Int32Type>(to, numbers.map(|n| n.map(tiny)), optional),
-        Kind::U32 => put::<Int32Type>(to, numbers.map(|n| n.map(short)), optional),
-        Kind::U64 => put::<Int64Type>(to, numbers.map(|n| n.map(u64::cast_signed)), optional),
+        Kind::U8(_) => put::<Int32Type>(to, numbers.map(|n| n.map(tiny)), optional),
+        Kind::U32(_) => put::<Int32Type>(to, numbers.map(|n| n.map(short)), optional),
+        Kind::U64(_) => put::<Int64Type>(to, numbers.map(|n| n.map(u64::cast_signed)), optional),
         Kind::Ps => put::<Int64Type>(to, numbers.map(|n| n.map(span)), optional),
         Kind::Flag => put::<BoolType>(to, numbers.map(|n| n.map(|n| n != 0)), optional),
         Kind::Ratio => {

@@ -34,7 +34,8 @@ const DOCUMENTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Units of numbers by the end of their name, the first that fits. What is not said here is a count.
+/// Units of numbers in documents by their name or the end of it, the first that fits: those of columns are declared with
+/// them. What is not said here is a count.
 const UNITS: [(&[&str], &str); 6] = [
     (&["_ps"], "ps"),
     (&["bps"], "bit/s"),
@@ -43,35 +44,19 @@ const UNITS: [(&[&str], &str); 6] = [
         &[
             "size",
             "bytes",
-            "received",
-            "queue",
+            "port_bytes",
             "queue_max",
             "headroom_max",
-            "bytes_max",
-            "data_max",
             "bdp",
             "above",
             "up_to",
             "most",
-            "bytes_control",
-            "bytes_credit",
-            "bytes_scheduled",
-            "bytes_unscheduled",
-            "bytes_plain",
-            "bytes_link",
-            "sent_control",
-            "sent_credit",
-            "sent_scheduled",
-            "sent_unscheduled",
-            "sent_plain",
-            "sent_link",
         ],
         "B",
     ),
     (
         &[
             "slowdown",
-            "utilisation",
             "utilisation_mean",
             "utilisation_max",
             "share_mean",
@@ -178,11 +163,7 @@ fn read(source: &str, name: &str) -> Option<Structure> {
             structure.fields.push(Field {
                 name: field.to_owned(),
                 holds,
-                unit: match (name, field) {
-                    _ if !number => "",
-                    ("Credits", "received") => COUNT, // elsewhere it is bytes
-                    _ => unit(field),
-                },
+                unit: if number { unit(field) } else { "" },
                 meaning: said(&mut comment),
             });
         }
@@ -240,40 +221,13 @@ fn shape(of: &str, met: &mut Vec<String>) -> (String, bool) {
 /// What a column holds, in words.
 const fn kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::U8 => "uint8",
-        Kind::U32 => "uint32",
-        Kind::U64 => "uint64",
+        Kind::U8(_) => "uint8",
+        Kind::U32(_) => "uint32",
+        Kind::U64(_) => "uint64",
         Kind::Ps => "int64",
         Kind::Ratio => "float64",
         Kind::Flag => "bool",
         Kind::Text => "string",
-    }
-}
-
-/// The unit of a column. Counters of transports name theirs at the end of what they say.
-fn unit_of_column(name: &str, of: Kind, meaning: &str) -> String {
-    if matches!(of, Kind::Flag | Kind::Text) {
-        return String::new();
-    }
-    let own = meaning
-        .trim_end_matches('.')
-        .rsplit_once(" In ")
-        .map(|(_, unit)| unit);
-    let number = [
-        "flow_id",
-        "conn",
-        "src",
-        "dst",
-        "link",
-        "host",
-        "from_tier",
-        "to_tier",
-        "number",
-    ];
-    match own {
-        Some(unit) if !unit.contains(' ') => unit.to_owned(),
-        _ if number.contains(&name) => "number".to_owned(),
-        _ => unit(name).to_owned(),
     }
 }
 
@@ -296,7 +250,7 @@ pub fn markdown<'c>(own: impl IntoIterator<Item = &'c Counter>) -> String {
             } else {
                 ""
             };
-            let unit = unit_of_column(&column.name, column.kind, &column.meaning);
+            let unit = column.kind.unit();
             let meaning = column.meaning.replace('|', "\\|");
             let _ = writeln!(
                 out,

@@ -17,6 +17,7 @@ mod folder;
 mod grid;
 mod ground;
 pub mod human;
+mod kind;
 mod line;
 mod lines;
 mod queues;

@@ -3,6 +3,7 @@
 //! A column knows how to find its value in a row. Most are plain numbers, which are found without a call that is chosen
 //! for each; the others may look at the run, too. `Line` writes a row as CSV, and `columns` makes Parquet of the same.
 
+pub use crate::kind::{Kind, Of};
 use crate::line::Line;
 use crate::lines::{ports_span, utilisation};
 use crate::record::{FlowRow, FlowSeriesRow, MemoryRow, Names, PortRow, PortSeriesRow, RunRecord};
@@ -12,25 +13,6 @@ use model::{ByClass, Class, Counter, DropReason, HostCounts, Totals};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use units::{Span, Time};
-
-/// What a column holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// A whole number of 8 bits.
-    U8,
-    /// A whole number of 32 bits.
-    U32,
-    /// A whole number of 64 bits.
-    U64,
-    /// A moment or a span in picoseconds. A run lasts less than 106 days, which is where these end.
-    Ps,
-    /// A number with a fraction.
-    Ratio,
-    /// Yes or no; 1 or 0 in CSV.
-    Flag,
-    /// A name.
-    Text,
-}
 
 /// One value; a number of any kind but a ratio.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -177,11 +159,11 @@ impl<R: 'static> Table<R> {
     }
 
     /// One column per class.
-    fn by_class(&mut self, prefix: &str, meaning: &str, get: fn(&R) -> &ByClass<u64>) {
+    fn by_class(&mut self, prefix: &str, of: Of, meaning: &str, get: fn(&R) -> &ByClass<u64>) {
         for class in Class::ALL {
             let name = format!("{prefix}_{}", class.name());
             let meaning = format!("{meaning}: class {}.", class.name());
-            self.push(name, Kind::U64, meaning, Get::OfClass(get, class));
+            self.push(name, Kind::U64(of), meaning, Get::OfClass(get, class));
         }
     }
 
@@ -244,20 +226,28 @@ pub fn flows() -> Table<FlowRow> {
     let mut t = Table::<FlowRow>(Vec::new());
     t.number(
         "flow_id",
-        Kind::U32,
+        Kind::U32(Of::Thing),
         "The message's number in the traffic.",
         |r| r.message.into(),
     );
-    t.number("conn", Kind::U32, "Its connection.", |r| r.conn.into());
-    t.number("src", Kind::U32, "The host that sends it.", |r| {
-        r.src.into()
-    });
-    t.number("dst", Kind::U32, "The host that receives it.", |r| {
-        r.dst.into()
+    t.number("conn", Kind::U32(Of::Thing), "Its connection.", |r| {
+        r.conn.into()
     });
     t.number(
+        "src",
+        Kind::U32(Of::Thing),
+        "The host that sends it.",
+        |r| r.src.into(),
+    );
+    t.number(
+        "dst",
+        Kind::U32(Of::Thing),
+        "The host that receives it.",
+        |r| r.dst.into(),
+    );
+    t.number(
         "size",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Bytes; less than asked where it was stopped.",
         |r| r.size,
     );
@@ -291,7 +281,7 @@ pub fn flows() -> Table<FlowRow> {
     });
     t.number(
         "received",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Bytes that the receiver had when the run ended; of a run that was interrupted, 0 where that is not known.",
         |r| r.received,
     );
@@ -328,7 +318,9 @@ fn known<T>(figure: Option<Figure<T>>, look: &Look<'_>) -> Option<T> {
 #[allow(clippy::too_many_lines, reason = "a few lines per column")]
 pub fn ports() -> Table<PortRow> {
     let mut t = Table::<PortRow>(Vec::new());
-    t.number("link", Kind::U32, "The link's number.", |r| r.link.into());
+    t.number("link", Kind::U32(Of::Thing), "The link's number.", |r| {
+        r.link.into()
+    });
     t.add(
         "from",
         Kind::Text,
@@ -343,16 +335,19 @@ pub fn ports() -> Table<PortRow> {
     );
     t.number(
         "from_tier",
-        Kind::U8,
+        Kind::U8(Of::Thing),
         "Tier of the sending node: host 0, ToR 1, aggregation 2, core 3.",
         |r| r.from_tier.into(),
     );
-    t.number("to_tier", Kind::U8, "Tier of the receiving node.", |r| {
-        r.to_tier.into()
-    });
+    t.number(
+        "to_tier",
+        Kind::U8(Of::Thing),
+        "Tier of the receiving node.",
+        |r| r.to_tier.into(),
+    );
     t.number(
         "rate_bps",
-        Kind::U64,
+        Kind::U64(Of::Rate),
         "Rate of the link, in bits per second.",
         |r| r.rate.0,
     );
@@ -364,19 +359,19 @@ pub fn ports() -> Table<PortRow> {
     );
     t.number(
         "queue_max",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Most bytes of data that waited at once, but for those in a background or legacy queue, which nothing bounds; at a plain FIFO with what was left of the frame on the line.",
         |r| r.queue_max,
     );
     t.number(
         "credits_max",
-        Kind::U32,
+        Kind::U32(Of::Count),
         "Most credits that waited at once.",
         |r| r.credits_max.into(),
     );
     t.add(
         "data_max",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Most bytes of packets that carry data that were there at once, with what was left of one on the line; \
          where output.data_queues asks for it, at ports of switches.",
         |r, _| r.data_max.into(),
@@ -384,59 +379,75 @@ pub fn ports() -> Table<PortRow> {
     t.last_is_optional();
     t.number(
         "marked",
-        Kind::U64,
+        Kind::U64(Of::Count),
         "Packets that left marked; a plain FIFO counts them when they come.",
         |r| r.marked,
     );
     t.number(
         "pauses",
-        Kind::U64,
+        Kind::U64(Of::Count),
         "Pauses that its switch has asked of the neighbour on this link.",
         |r| r.pauses,
     );
     t.number(
         "paused_ps",
-        Kind::U64,
+        Kind::U64(Of::Ps),
         "How long pauses of the neighbour kept at least one of its gates closed, in picoseconds.",
         |r| r.paused.0,
     );
     t.number(
         "pause_longest_ps",
-        Kind::U64,
+        Kind::U64(Of::Ps),
         "The longest that one of its gates was closed, in picoseconds.",
         |r| r.pause_longest.0,
     );
     t.number(
         "headroom_max",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Most bytes of headroom that one priority of what came from the neighbour used at once.",
         |r| r.headroom_max,
     );
     t.by_class(
         "packets",
+        Of::Count,
         "Packets put on the line, each as soon as its first bit is",
         |r| &r.packets,
     );
-    t.by_class("bytes", "Bytes of these packets", |r| &r.bytes);
-    t.by_class("dropped", "Packets dropped at the port", |r| &r.dropped);
+    t.by_class("bytes", Of::Bytes, "Bytes of these packets", |r| &r.bytes);
+    t.by_class("dropped", Of::Count, "Packets dropped at the port", |r| {
+        &r.dropped
+    });
     for reason in DropReason::ALL {
         let name = format!("dropped_by_{}", reason.name().replace([' ', '-'], "_"));
         let meaning = format!("Packets dropped at the port: {}.", reason.name());
-        t.add(name, Kind::U64, meaning, move |r: &PortRow, _| {
-            Cell::Number(r.drop_reasons[reason])
-        });
+        t.add(
+            name,
+            Kind::U64(Of::Count),
+            meaning,
+            move |r: &PortRow, _| Cell::Number(r.drop_reasons[reason]),
+        );
     }
     for priority in 0..8 {
         let name = format!("dropped_at_priority_{priority}");
         let meaning = format!(
             "Packets of priority {priority} dropped at the port, but for those behind it that had no way on or that a host did not want."
         );
-        t.add(name, Kind::U64, meaning, move |r: &PortRow, _| {
-            Cell::Number(r.drop_priorities[priority])
-        });
+        t.add(
+            name,
+            Kind::U64(Of::Count),
+            meaning,
+            move |r: &PortRow, _| Cell::Number(r.drop_priorities[priority]),
+        );
     }
-    t.by_class("lost", "Packets lost to a fault on the line", |r| &r.lost);
-    t.by_class("copied", "Copies that a fault added", |r| &r.copied);
+    t.by_class(
+        "lost",
+        Of::Count,
+        "Packets lost to a fault on the line",
+        |r| &r.lost,
+    );
+    t.by_class("copied", Of::Count, "Copies that a fault added", |r| {
+        &r.copied
+    });
     t
 }
 
@@ -444,30 +455,36 @@ pub fn ports() -> Table<PortRow> {
 pub fn series() -> Table<PortSeriesRow> {
     let mut t = Table::<PortSeriesRow>(Vec::new());
     t.number("at_ps", Kind::Ps, "The moment.", |r| r.at.0);
-    t.number("link", Kind::U32, "The port's link.", |r| r.link.into());
+    t.number("link", Kind::U32(Of::Thing), "The port's link.", |r| {
+        r.link.into()
+    });
     t.number(
         "queue",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Bytes of data that wait, those in a background or legacy queue among them.",
         |r| r.queue,
     );
-    t.number("credits", Kind::U32, "Credits that wait.", |r| {
+    t.number("credits", Kind::U32(Of::Count), "Credits that wait.", |r| {
         r.credits.into()
     });
     t.by_class(
         "sent",
+        Of::Bytes,
         "Bytes of packets whose first bit was on the line, since the run began",
         |r| &r.sent,
     );
     t.number(
         "marked",
-        Kind::U64,
+        Kind::U64(Of::Count),
         "Packets marked since the run began.",
         |r| r.marked,
     );
-    t.by_class("dropped", "Packets dropped since the run began", |r| {
-        &r.dropped
-    });
+    t.by_class(
+        "dropped",
+        Of::Count,
+        "Packets dropped since the run began",
+        |r| &r.dropped,
+    );
     t
 }
 
@@ -475,10 +492,12 @@ pub fn series() -> Table<PortSeriesRow> {
 pub fn flow_series() -> Table<FlowSeriesRow> {
     let mut t = Table::<FlowSeriesRow>(Vec::new());
     t.number("at_ps", Kind::Ps, "The moment.", |r| r.at.0);
-    t.number("conn", Kind::U32, "The connection.", |r| r.conn.into());
+    t.number("conn", Kind::U32(Of::Thing), "The connection.", |r| {
+        r.conn.into()
+    });
     t.number(
         "received",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Bytes that its receivers accepted since the run began.",
         |r| r.received,
     );
@@ -493,7 +512,7 @@ pub fn memory() -> Table<MemoryRow> {
     });
     t.add(
         "link",
-        Kind::U32,
+        Kind::U32(Of::Thing),
         "The link of the port; missing for the whole switch.",
         |r, _| r.link.map(u64::from).into(),
     );
@@ -513,14 +532,14 @@ pub fn memory() -> Table<MemoryRow> {
     );
     t.add(
         "number",
-        Kind::U8,
+        Kind::U8(Of::Thing),
         "The number of the priority or the queue; missing where it is of neither.",
         |r, _| r.number.map(u64::from).into(),
     );
     t.last_is_optional();
     t.number(
         "bytes_max",
-        Kind::U64,
+        Kind::U64(Of::Bytes),
         "Most bytes that it held at once.",
         |r| r.most,
     );
@@ -531,7 +550,7 @@ pub fn memory() -> Table<MemoryRow> {
 /// transport does not count is missing in its rows.
 pub fn hosts<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Table<HostCounts> {
     let mut t = Table::<HostCounts>(Vec::new());
-    t.number("host", Kind::U32, "The host.", |r| r.host.into());
+    t.number("host", Kind::U32(Of::Thing), "The host.", |r| r.host.into());
     t.add(
         "name",
         Kind::Text,
@@ -553,7 +572,7 @@ pub fn hosts<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Table<HostCounts
     for (place, counter) in Totals::ALL.iter().enumerate() {
         t.add(
             counter.name,
-            Kind::U64,
+            Kind::U64(Of::Counted(counter.unit)),
             described(counter),
             move |r: &HostCounts, _| Cell::Number(r.totals.values()[place]),
         );
@@ -566,7 +585,7 @@ pub fn hosts<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Table<HostCounts
         let name = counter.name;
         t.add(
             name,
-            Kind::U64,
+            Kind::U64(Of::Counted(counter.unit)),
             described(counter),
             move |r: &HostCounts, _| {
                 let of = r.own.iter().find(|(counter, _)| counter.name == name);
