@@ -82,6 +82,9 @@ pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i3
     };
     run.warnings.extend(run.unread_sets());
     run.look_ahead();
+    if let Err(errors) = run.fits() {
+        return screen.wrong(&errors);
+    }
     let cases = cmd_compare::readable_cases(&args.scenario, &run.scenario, global);
     if let Err(refusal) = cases {
         return refusal.show(screen);

@@ -134,10 +134,22 @@ impl Scenario {
     /// # Errors
     /// What does not go together: an impossible topology, a load above capacity, a trace that
     /// cannot be read, a fault on a link that does not exist.
-    pub fn assemble(mut self) -> Result<Assembled, Errors> {
+    pub fn assemble(self) -> Result<Assembled, Errors> {
+        let run = self.put_together()?;
+        run.fits()?;
+        Ok(run)
+    }
+
+    /// Memory that the run may take.
+    pub(crate) fn memory_limit(&self) -> Bytes {
+        self.memory_limit.unwrap_or_else(memory::of_machine)
+    }
+
+    /// The same, of which nothing more is asked than what its sizes say.
+    pub(crate) fn put_together(mut self) -> Result<Assembled, Errors> {
         let encap = self.encap;
         let spec = network::spec(&self.topology)?;
-        let limit = self.memory_limit.unwrap_or_else(memory::of_machine);
+        let limit = self.memory_limit();
         let mut need = self.need_within(&spec, limit)?;
         let Network {
             topology,

@@ -5,6 +5,7 @@
 
 use crate::assemble::{Assembled, is_timed};
 use crate::collector::SAMPLES_MAX;
+use crate::diagnostic::Errors;
 use crate::lone::{self, Lone};
 use crate::memory::{self, Need};
 use crate::resolve::Scenario;
@@ -513,8 +514,23 @@ impl Assembled {
             + kept as f64 * PER_SAMPLE
     }
 
+    /// Refuses a run that takes more memory than it may, as far as that is known: a look ahead may find more.
+    ///
+    /// # Errors
+    /// How much it takes, and what most of it is for.
+    pub fn fits(&self) -> Result<(), Errors> {
+        let need = self.holds(self.load());
+        let section = &self.scenario.workloads[0].section;
+        Ok(need.fits(section, self.scenario.memory_limit())?)
+    }
+
     /// Memory that the run takes.
     pub(crate) fn memory(&self, load: &Load) -> Bytes {
+        self.holds(load).bytes()
+    }
+
+    /// What the run holds.
+    fn holds(&self, load: &Load) -> Need {
         let ends = self.traffic.conns.iter().flat_map(|conn| [conn.a, conn.b]);
         // A run looks at no beginning of itself: it notes its packets where the sum over messages is short.
         let noted = if self.keeps_events(load.summed) {
@@ -522,7 +538,7 @@ impl Assembled {
         } else {
             0
         };
-        let need = Need {
+        Need {
             hosts: self.topology.hosts.into(),
             busy: ends.collect::<BTreeSet<u32>>().len() as u64,
             open: load.open.max(self.remembered(load)),
@@ -537,8 +553,7 @@ impl Assembled {
             } else {
                 0
             },
-        };
-        need.bytes()
+        }
     }
 }
 

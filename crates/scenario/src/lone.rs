@@ -183,7 +183,7 @@ fn hops(run: &Assembled, lane: u8, message: Single, closely: bool) -> Option<u64
     };
     let text = text(run, lane, message, closely);
     let lone = load_text_with(&registry, "lone", &text, &[]).ok()?;
-    let lone = lone.assemble().ok()?;
+    let lone = lone.put_together().ok()?;
     let make = |config: &EndpointConfig| lone.endpoint(config);
     let outcome = sim::run(&lone.setup(&make, 1), &mut Blind).ok()?;
     Some(outcome.hops)

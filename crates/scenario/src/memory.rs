@@ -96,13 +96,27 @@ impl Need {
         if bytes <= limit {
             return Ok(());
         }
-        let (count, what) = if self.messages.saturating_mul(PER_MESSAGE) > bytes.0 / 2 {
-            (self.messages, "messages")
-        } else if self.routes.saturating_mul(PER_ROUTE) > bytes.0 / 2 {
-            (self.routes, "routes")
-        } else {
-            (self.links, "links")
+        let of = |parts: [(u64, u64); 2]| -> u64 {
+            let bytes = parts.map(|(count, each)| count.saturating_mul(each));
+            bytes[0].saturating_add(bytes[1])
         };
+        let messages = [(self.messages, PER_MESSAGE), (self.open, PER_OPEN)];
+        let samples = [(self.rows, PER_ROW), (self.samples, PER_SAMPLE)];
+        let kept = [(self.events, PER_EVENT), (self.noted, PER_NOTED)];
+        let network = [(self.links, PER_LINK), (self.hosts, PER_HOST)];
+        let (_, (count, what)) = [
+            (of(messages), (self.messages, "messages")),
+            (of(samples), (self.rows, "samples of ports")),
+            (of(kept), (self.events + self.noted, "packet-hops to keep")),
+            (
+                of([(self.routes, PER_ROUTE); 2]) / 2,
+                (self.routes, "routes"),
+            ),
+            (of(network), (self.links, "links")),
+        ]
+        .into_iter()
+        .max_by_key(|&(bytes, _)| bytes)
+        .expect("there are five");
         let (key, smaller) = largest(section);
         let problem = format!(
             "this run would take about {} of memory, {} of it may be taken: it has {} {what}",

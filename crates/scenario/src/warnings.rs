@@ -49,7 +49,7 @@ pub(crate) fn all(
     all.extend(waits(scenario, base_rtt));
     all.extend(impatience(scenario, slowest, base_rtt));
     all.extend(parameters(scenario));
-    all.extend(windows(scenario, base_rtt, fastest, encap));
+    all.extend(windows(scenario, base_rtt, fastest, (traffic, encap)));
     all
 }
 
@@ -107,7 +107,9 @@ fn odd(
 }
 
 /// The run's own transport, and those beside it.
-pub(crate) fn transports(scenario: &Scenario) -> impl Iterator<Item = (&dyn Transport, &dyn Factory)> {
+pub(crate) fn transports(
+    scenario: &Scenario,
+) -> impl Iterator<Item = (&dyn Transport, &dyn Factory)> {
     let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
     std::iter::once((scenario.protocol, &*scenario.factory)).chain(beside)
 }
@@ -158,14 +160,24 @@ fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
     transports(scenario).filter_map(warning).collect()
 }
 
-/// Transports that have fewer frames of a message under way than fit a host's line for a round trip.
-fn windows(scenario: &Scenario, round_trip: Span, fastest: Rate, encap: Encap) -> Vec<String> {
+/// Transports that have fewer frames of a message under way than fit a host's line for a round trip, where some message has
+/// more.
+fn windows(
+    scenario: &Scenario,
+    round_trip: Span,
+    fastest: Rate,
+    (traffic, encap): (&Traffic, Encap),
+) -> Vec<String> {
     let frame = u64::from(encap.wire_max());
+    let longest = traffic.messages.iter().map(|message| message.size).max();
+    let longest = longest
+        .unwrap_or(0)
+        .div_ceil(u64::from(encap.payload_max.max(1)));
     let line = fastest.bytes_in(round_trip).get() / frame;
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
         let most = factory
             .window_max(encap)
-            .filter(|&most| line > most.into())?;
+            .filter(|&most| line.min(longest) > most.into())?;
         let name = protocol.name();
         let cure = factory.window_key().map_or_else(
             || "run.mtu".to_owned(),
@@ -350,11 +362,7 @@ fn between(topology: &Topology, link: &Link) -> String {
 }
 
 /// Marks and drops of one class that begin where nothing waits any more: above what a queue of a switch holds.
-fn thresholds(
-    scenario: &Scenario,
-    topology: &Topology,
-    ports: &[Arc<PortSpec>],
-) -> Option<String> {
+fn thresholds(scenario: &Scenario, topology: &Topology, ports: &[Arc<PortSpec>]) -> Option<String> {
     let links = topology.links.iter().zip(ports);
     let mut links = links.filter(|(link, _)| !topology.is_host(link.from));
     links.find_map(|(link, port)| {

@@ -157,6 +157,19 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
     assert!(held < 100 * MB, "{held}");
 }
 
+/// Messages under way and samples are known when all of a run is there; it was measured by its sizes alone.
+#[test]
+fn a_run_that_takes_more_than_its_sizes_say_is_refused() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = "transport.kind = \"expresspass\"\n[topology]\nkind = \"star\"\nhosts = 8\n[[workload]]\n\
+                kind = \"incast\"\nsize = \"1KB\"\nsenders = 20000\n";
+    let need = assembled(text).need().0;
+    assert!(within(text, need).is_ok());
+    let refusal = within(text, need - 1).map(|_| ());
+    let refusal = refusal.expect_err("it takes a byte more").to_string();
+    assert!(refusal.contains("20,000 messages"), "{refusal}");
+}
+
 /// What `check` says of memory, in bytes.
 fn estimate(of: &Assembled) -> f64 {
     let figures = of.figures();

@@ -369,6 +369,7 @@ fn a_window_that_does_not_fill_the_line_is_warned_of() {
         let text = format!("{INCAST}[transport]\nkind = \"{kind}\"\n");
         let sets = [
             "topology.host_rate=100Gbps".to_owned(),
+            "workload.size=100MB".to_owned(),
             format!("topology.host_delay={delay}"),
         ];
         let run = scenario::load_text("t.toml", &text, &sets).and_then(Scenario::assemble);
