@@ -293,7 +293,7 @@ fn who_cannot_go_together_is_told_who_can() {
     let far = ["transport.kind=fastpass", "topology.host_delay=2ms"];
     let said = refused(INCAST, &far);
     assert!(
-        said.contains("make topology.host_delay 1.749ms shorter, or lines slower"),
+        said.contains("make delays on the way there and back 6.995ms less in sum, or lines slower"),
         "{said}"
     );
     let accepts = |sets: &[&str]| {

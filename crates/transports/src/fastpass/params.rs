@@ -180,16 +180,15 @@ impl Params {
             net.longest_rtt().unwrap_or_default(),
         );
         if trip > most.times(2) {
-            // A round trip takes the line of a host four times.
-            let beyond = Span(trip.0 - most.times(2).0);
-            let less = Span::us(beyond.0.div_ceil(4 * Span::us(1).0));
+            let beyond = trip.0 - most.times(2).0;
+            let less = Span::us(beyond.div_ceil(Span::us(1).0));
             let longer = mtu_for(net, shape.rate, facts.encap);
             let longer = longer.map_or_else(String::new, |mtu| {
                 format!("frames longer (run.mtu = \"{mtu}B\"), or ")
             });
             let wrong = format!(
                 "an idle round trip takes {trip}, and slots are told {most} ahead at most: every one would be over before \
-                 its host knew of it; it works up to {} of round trip: make topology.host_delay {less} shorter, or {longer}\
+                 its host knew of it; it works up to {} of round trip: make delays on the way there and back {less} less in sum, or {longer}\
                  lines slower, or take another transport",
                 most.times(2),
             );
