@@ -148,7 +148,8 @@ impl Assembled {
         load.hops = whole.hops.saturating_add(rest.hops);
         load.lasts = whole.at.since(Time::ZERO) + rest.time;
         load.open = if whole.over {
-            whole.active_most
+            // Looks are some windows apart, and short messages may be over between two.
+            whole.active_most.max(load.together)
         } else {
             load.open.max(whole.active_most)
         };

@@ -627,6 +627,8 @@ pub(crate) struct Load {
     seen: Vec<u64>,
     /// Most messages that are under way at once.
     pub(crate) open: u64,
+    /// Most messages that start at one moment.
+    pub(crate) together: u64,
     /// From the first start to the last.
     pub(crate) span: Span,
     /// From the beginning of the run to the moment at which every message could be there, and every line could have
@@ -752,6 +754,7 @@ impl Load {
         for (link, &wanted) in run.topology.links.iter().zip(&wanted) {
             end = end.max(begin.after(link.rate.serialize(Bytes(wanted))));
         }
+        load.together = memory::together_most(open.iter().map(|&(at, ..)| at));
         load.open = memory::open_most(open);
         load.lasts = end.min(until).since(Time::ZERO);
         load

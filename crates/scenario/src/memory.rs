@@ -27,7 +27,7 @@ const PER_ROUTE: u64 = 4;
 /// A message: in the traffic, in the simulator's book, at its hosts and in the results.
 const PER_MESSAGE: u64 = 540;
 /// What comes to that while it is under way.
-const PER_OPEN: u64 = 900;
+const PER_OPEN: u64 = 800;
 /// A sample of a port that says something new, as a row, and what its tables take in the end.
 const PER_ROW: u64 = 136;
 const PER_SAMPLE: u64 = 74;
@@ -185,6 +185,14 @@ pub(crate) fn messages(source: &Source, spec: &Spec) -> u64 {
         Source::AllToAll(_) => pairs,
         Source::LongFlows(_) | Source::Trace(_) => 0, // counted when they are there
     }
+}
+
+/// Most messages that start at one moment.
+pub(crate) fn together_most(starts: impl Iterator<Item = Time>) -> u64 {
+    let mut starts: Vec<Time> = starts.collect();
+    starts.sort_unstable();
+    let groups = starts.chunk_by(|a, b| a == b);
+    groups.map(<[Time]>::len).max().unwrap_or(0) as u64
 }
 
 /// Most messages that are under way at once, of those that start then, for this host, and take so long on their way: a host

@@ -170,6 +170,20 @@ fn a_run_that_takes_more_than_its_sizes_say_is_refused() {
     assert!(refusal.contains("20,000 messages"), "{refusal}");
 }
 
+/// A look ahead counts who is under way every few windows, between which a crowd of short messages is over.
+#[test]
+fn a_crowd_that_starts_at_one_moment_is_under_way_at_that_moment() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = "transport.kind = \"dctcp\"\n[topology]\nkind = \"star\"\nhosts = 100\n[[workload]]\n\
+                kind = \"all-to-all\"\nsize = \"1KB\"\n";
+    let mut of = assembled(text);
+    let messages = of.traffic.messages.len() as u64;
+    of.look_ahead();
+    // The program, and more than a message takes that is over.
+    let least = (11 << 20) + 1_000 * messages;
+    assert!(of.need().0 > least, "{} of {least}", of.need());
+}
+
 /// What `check` says of memory, in bytes.
 fn estimate(of: &Assembled) -> f64 {
     let figures = of.figures();
