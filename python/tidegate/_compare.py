@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tidegate import _core, _ended, _html
 from tidegate._folder import Folder
+from tidegate._keywords import suggesting
 from tidegate._plain import listed, whole
 from tidegate._run import Result, groups, program, quantile
 from tidegate._scenario import (
@@ -27,7 +28,6 @@ from tidegate._scenario import (
     document,
     mapping,
     refined,
-    suggesting,
     toml,
 )
 from tidegate.plot import ComparisonPlots

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex
 
 from tidegate import _core, _ended, _html
 from tidegate._folder import Folder, chosen
+from tidegate._keywords import suggesting
 from tidegate._plain import whole
 from tidegate._scenario import (
     KEYS,
@@ -30,7 +31,6 @@ from tidegate._scenario import (
     refined,
     seeded,
     source,
-    suggesting,
 )
 from tidegate.plot import RunPlots
 

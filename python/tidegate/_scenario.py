@@ -9,22 +9,20 @@ import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ParamSpec, SupportsIndex, TypeVar, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from tidegate import _core, _html
+from tidegate._keywords import suggesting
 from tidegate._plain import frozen, table, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tidegate import Comparison, Result
-
-_Takes = ParamSpec("_Takes")
-_Gives = TypeVar("_Gives")
 
 Start = str | os.PathLike[str] | Mapping[str, object]
 """A path, the name of a built-in scenario, or the tables of a scenario."""
@@ -75,33 +73,6 @@ class RunError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it whole, so that it survives the way back from another process."""
         return type(self), (self.code, str(self), self.result)
-
-
-def suggesting(function: Callable[_Takes, _Gives]) -> Callable[_Takes, _Gives]:
-    """Let a function that takes keywords say which one was perhaps meant.
-
-    >>> scenario("incast", transprt="dctcp")
-    Traceback (most recent call last):
-        ...
-    TypeError: scenario() has no keyword 'transprt'; did you mean 'transport'?
-    """
-    code = function.__code__  # type: ignore[attr-defined]
-    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-    @wraps(function)
-    def checked(*args: _Takes.args, **words: _Takes.kwargs) -> _Gives:
-        wrong = next((word for word in words if word not in known), None)
-        if wrong is None:
-            return function(*args, **words)
-        from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
-
-        near = get_close_matches(wrong, known, 1)
-        cure = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-        name = function.__name__  # type: ignore[attr-defined]
-        message = f"{name}() has no keyword {wrong!r}; {cure}"
-        raise TypeError(message)
-
-    return checked
 
 
 @dataclass(frozen=True)
