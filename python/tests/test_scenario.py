@@ -206,6 +206,17 @@ def test_why_adds_up_to_the_time_in_the_table() -> None:
         result.why(4)
 
 
+def test_a_message_is_a_flow_as_on_the_command_line() -> None:
+    result = tg.run(SMALL)
+    assert result.why(flow=2) == result.why(message=2)
+    assert result.why(flow=0).message == 0
+    with pytest.raises(ValueError, match="flow=-1 is out of range"):
+        result.why(flow=-1)
+    for message, flow in ((1, 1), (0, 2)):
+        with pytest.raises(ValueError, match=rf"^message={message} and flow={flow} both name"):
+            result.why(message, flow=flow)
+
+
 @pytest.mark.parametrize("function", [tg.scenario, tg.run, tg.compare])
 def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., object]) -> None:
     wrong, right = ("sett", "set") if function is not tg.scenario else ("transprt", "transport")

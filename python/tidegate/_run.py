@@ -270,11 +270,18 @@ class Result:
         """Pictures of this run: `result.plot.slowdown()`; `pip install 'tidegate[plot]'`."""
         return RunPlots(self)
 
-    def why(self, message: SupportsIndex | None = None, *, ladder: SupportsIndex = 20) -> Why:
+    def why(
+        self,
+        message: SupportsIndex | None = None,
+        *,
+        flow: SupportsIndex | None = None,
+        ladder: SupportsIndex = 20,
+    ) -> Why:
         """Say where a message's time went, by running the scenario once more.
 
         Args:
             message: Its number in `flows["flow_id"]`; the slowest where none is named.
+            flow: The same as `message`, by the word of the command line.
             ladder: Show about so many packets in the text.
 
         Returns:
@@ -282,13 +289,17 @@ class Result:
 
         Raises:
             RunError: There is no such message, or another version of the program made the run.
-            ValueError: A number is out of range.
+            ValueError: A number is out of range, or both `message` and `flow` are given.
         """
+        if message is not None and flow is not None:
+            both = f"message={message!r} and flow={flow!r} both name a message: leave one out"
+            raise ValueError(both)
         self._folder.summary()
         packets = whole(ladder, "ladder", 0, _LADDER_MAX)
         words = ["why", str(self.path), "--json", "--ladder", str(packets)]
-        if message is not None:
-            words += ["--flow", str(whole(message, "message", 0, _MESSAGE_MAX))]
+        word, number = ("message", message) if flow is None else ("flow", flow)
+        if number is not None:
+            words += ["--flow", str(whole(number, word, 0, _MESSAGE_MAX))]
         code, said, wrong = program(words)
         if code:
             raise RunError(code, wrong)
