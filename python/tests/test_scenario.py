@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tidegate as tg
+from tidegate import plot
 
 SMALL = tg.scenario("incast", fanout=4, size="20KB")
 STAR = {
@@ -224,6 +225,48 @@ def test_a_keyword_that_is_almost_right_is_put_right(function: Callable[..., obj
         function("incast", **{wrong: "dctcp"})
     with pytest.raises(TypeError, match="no keyword 'xyzzy'; there are "):
         function("incast", xyzzy=1)
+
+
+CLASSES = [
+    *(value for name in tg.__all__ if inspect.isclass(value := getattr(tg, name))),
+    plot.RunPlots,
+    plot.ComparisonPlots,
+]
+METHODS = [
+    method
+    for of in CLASSES
+    for name, method in vars(of).items()
+    if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_"))
+]
+PICTURES = [plot.axes, plot.fct, plot.slowdown, plot.queue, plot.rate]
+
+
+@pytest.mark.parametrize("called", [*METHODS, *PICTURES], ids=lambda called: called.__qualname__)
+def test_whatever_takes_keywords_names_itself_and_those_that_there_are(
+    called: Callable[..., object],
+) -> None:
+    name = called.__qualname__.removesuffix(".__init__")
+    first = () if called in PICTURES else (None,)
+    takes = [
+        parameter.name
+        for parameter in [*inspect.signature(called).parameters.values()][len(first) :]
+        if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
+    cure = rf"there (is|are) {', '.join(takes)}" if takes else "it takes none"
+    with pytest.raises(TypeError, match=rf"^{name}\(\) has no keyword 'xyzzy'; {cure}$"):
+        called(*first, xyzzy=1)
+
+
+def test_a_method_suggests_keywords_and_shows_its_own() -> None:
+    result = tg.Result("out")
+    almost = r"^Result\.why\(\) has no keyword 'mesage'; did you mean 'message'\?$"
+    with pytest.raises(TypeError, match=almost):
+        result.why(mesage=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^Result\(\) has no keyword 'cod'; did you mean 'code'"):
+        tg.Result("out", cod=1)  # type: ignore[call-arg]
+    assert [*inspect.signature(result.why).parameters] == ["message", "flow", "ladder"]
+    assert [*inspect.signature(tg.Result).parameters] == ["path", "code"]
+    assert "slowest where none is named" in str(inspect.getdoc(result.why))
 
 
 @pytest.mark.parametrize(

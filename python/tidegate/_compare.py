@@ -56,6 +56,7 @@ class Verdict(NamedTuple):
     cells: list[str]
 
 
+@suggesting
 @dataclass(frozen=True)
 class Advice:
     """Who wins for which messages, at what price; printed, what `tidegate advise` says first.
@@ -97,6 +98,7 @@ def _who(verdict: Verdict) -> str:
     return " and ".join(verdict.winners) or "nobody"
 
 
+@suggesting
 @dataclass(frozen=True)
 class Comparison:
     """Runs side by side; printed, the table that `tidegate compare` prints.

@@ -72,6 +72,7 @@ class Progress(NamedTuple):
     hops: int
 
 
+@suggesting
 class Table(Mapping[str, list[Cell]]):
     """A table of a run: columns by name, and an Arrow stream for whatever reads those.
 
@@ -156,6 +157,7 @@ class Table(Mapping[str, list[Cell]]):
         return _core.arrow_stream(self._folder.table(self._name, ".parquet"))
 
 
+@suggesting
 @dataclass(frozen=True)
 class Why:
     """Where a message's time went; printed, what `tidegate why` says.
@@ -189,6 +191,7 @@ class Why:
         return f"{parts}<details><summary>Packets</summary><pre>{escape(self.text)}</pre></details>"
 
 
+@suggesting
 class Result:
     """What one run wrote; printed, the table that `tidegate run` prints.
 

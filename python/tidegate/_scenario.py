@@ -53,6 +53,7 @@ THREADS_MAX = 1024
 """Threads of a run, and runs side by side, at most."""
 
 
+@suggesting
 class RunError(Exception):
     """A run that was refused or that broke; the text says where and what to write instead.
 
@@ -75,6 +76,7 @@ class RunError(Exception):
         return type(self), (self.code, str(self), self.result)
 
 
+@suggesting
 @dataclass(frozen=True)
 class Check:
     """What follows from a scenario before it runs; printed, the lines of `tidegate check`.
@@ -111,6 +113,7 @@ class Check:
         return f"{figures}<details><summary>Every default</summary><pre>{toml}</pre></details>"
 
 
+@suggesting
 class Scenario:
     """A scenario to start from, and what is different.
 

@@ -14,6 +14,7 @@ from itertools import cycle, groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
+from tidegate._keywords import suggesting
 from tidegate._plain import whole
 from tidegate._scenario import KEYS
 
@@ -50,6 +51,7 @@ class MissingMatplotlibError(ImportError):
         super().__init__("pictures need matplotlib: pip install 'tidegate[plot]'")
 
 
+@suggesting
 def axes(ax: Axes | None = None) -> Axes:
     """Make a picture that looks like the others here, or let the axes of another one do so."""
     try:
@@ -126,6 +128,7 @@ def _step(ax: Axes, points: Points, label: str) -> None:
         ax.step([], [], label=f"{label}: nothing")
 
 
+@suggesting
 def fct(*results: Result, ax: Axes | None = None) -> Axes:
     """Draw how completion times are distributed, a line per run.
 
@@ -158,6 +161,7 @@ def _logarithmic(axis: Axis, unit: str) -> None:
     axis.set_minor_formatter(FuncFormatter(between))
 
 
+@suggesting
 def slowdown(*results: Result, ax: Axes | None = None) -> Axes:
     """Draw the slowdown: how many times longer messages took than in an idle network.
 
@@ -221,6 +225,7 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
+@suggesting
 def queue(*results: Result, link: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the bytes that wait before a link over time, a line per run.
 
@@ -245,6 +250,7 @@ def queue(*results: Result, link: str | None = None, ax: Axes | None = None) -> 
     return ax
 
 
+@suggesting
 def rate(
     *results: Result,
     link: str | None = None,
@@ -353,6 +359,7 @@ def _samples(result: Result, link: str | None, *names: str) -> _Samples:
     return link, [(0.0, 0.0), *rows]
 
 
+@suggesting
 class RunPlots:
     """Pictures of one run; others may stand beside it: `a.plot.fct(b)`."""
 
@@ -384,6 +391,7 @@ class RunPlots:
         return rate(self._result, *others, link=link, bins=bins, until=until, ax=ax)
 
 
+@suggesting
 class ComparisonPlots:
     """Pictures of a comparison: a line per transport, and the range over seeds as a band.
 
