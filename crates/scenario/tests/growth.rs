@@ -174,7 +174,7 @@ fn a_run_that_takes_more_than_its_sizes_say_is_refused() {
 #[test]
 fn a_crowd_that_starts_at_one_moment_is_under_way_at_that_moment() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let text = "transport.kind = \"dctcp\"\n[topology]\nkind = \"star\"\nhosts = 100\n[[workload]]\n\
+    let text = "transport.kind = \"dctcp\"\n[topology]\nkind = \"star\"\nhosts = 256\n[[workload]]\n\
                 kind = \"all-to-all\"\nsize = \"1KB\"\n";
     let mut of = assembled(text);
     let messages = of.traffic.messages.len() as u64;
