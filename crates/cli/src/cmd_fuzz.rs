@@ -62,6 +62,17 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
     let mut failures = failures.into_inner().unwrap_or_default();
     failures.sort();
     let done = done.into_inner();
+    tell((done, all), &failures, global, screen);
+    code(done == all, &failures)
+}
+
+/// What was found, and after how many seeds.
+fn tell(
+    (done, all): (u64, u64),
+    failures: &[(u64, Vec<String>)],
+    global: &Global,
+    screen: &Screen,
+) {
     if global.json {
         let failed: Vec<_> = failures
             .iter()
@@ -71,9 +82,9 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
             "{:#}\n",
             json!({ "seeds": done, "failed": failed })
         ));
-        return code(done == all, &failures);
+        return;
     }
-    for (seed, found) in &failures {
+    for (seed, found) in failures {
         for line in found {
             screen.print(&format!("seed {seed}: {line}\n"));
         }
@@ -88,7 +99,6 @@ pub(crate) fn run(args: &FuzzArgs, global: &Global, screen: &Screen) -> i32 {
     } else {
         format!("interrupted after {done} of {all} seeds, {broken} failed\n")
     });
-    code(done == all, &failures)
 }
 
 fn code(all: bool, failures: &[(u64, Vec<String>)]) -> i32 {

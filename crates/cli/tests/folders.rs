@@ -484,3 +484,35 @@ fn a_dry_run_with_json_prints_one_document() {
         assert!(document.is_ok(), "{args:?}: {}", text(&output.stdout));
     }
 }
+
+/// The system ends a program whose file grows beyond what is allowed, unless it asks for an error.
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_of_writing() {
+    let folder = Folder::new("limit");
+    let command = format!(
+        "ulimit -f 20; exec {} run incast --out o",
+        env!("CARGO_BIN_EXE_tidegate")
+    );
+    let mut shell = Command::new("sh");
+    let output = shell
+        .current_dir(&folder.0)
+        .args(["-c", &command])
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("cannot write"), "{said}");
+}
+
+#[test]
+fn a_folder_whose_run_was_killed_is_reported_with_a_warning() {
+    let folder = Folder::new("half");
+    let file = folder.write("small.toml", SMALL);
+    let ran = tidegate(&folder.0, &["run", &file, "--out", "o", "--quiet"]);
+    assert_eq!(ran.status.code(), Some(0));
+    let said = || text(&tidegate(&folder.0, &["report", "o"]).stderr);
+    assert_eq!(said(), "");
+    std::fs::remove_file(folder.path("o/meta.json")).unwrap();
+    assert!(said().contains("did not write all of its files"));
+}

@@ -104,11 +104,11 @@ impl Line {
 /// The eight digits of a number below [`EIGHT`], one in each byte, the first in the lowest: halves, then pairs, then digits,
 /// each time all at once. A product and a shift divide by 100 what has four digits, and by 10 what has two.
 fn eight(number: u64) -> u64 {
-    let halves = number / 10_000 | number % 10_000 << 32;
-    let hundreds = halves * 10_486 >> 20 & 0x7f_0000_007f;
-    let pairs = hundreds | (halves - 100 * hundreds) << 16;
-    let tens = pairs * 103 >> 10 & 0x000f_000f_000f_000f;
-    tens | (pairs - 10 * tens) << 8
+    let halves = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x7f_0000_007f;
+    let pairs = hundreds | ((halves - 100 * hundreds) << 16);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((pairs - 10 * tens) << 8)
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
         ];
         let some = (0..100_000).map(|_| {
             let exponent = rng.between(0x3f4, 0x41e);
-            f64::from_bits(exponent << 52 | rng.next_u64() >> 12)
+            f64::from_bits((exponent << 52) | (rng.next_u64() >> 12))
         });
         for ratio in odd.into_iter().chain([f64::INFINITY, f64::NAN]).chain(some) {
             let mut line = Line::default();
