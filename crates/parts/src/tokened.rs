@@ -11,6 +11,8 @@ use units::{Bytes, Span, Time};
 /// Windows that are forgiven in vain before the wait for the next grows, and how often it doubles. [ours]
 const VAIN: u8 = 4;
 const DOUBLED_MAX: u8 = 12;
+/// How often the wait for what is missing doubles: by then it is longer than queues are, and what still does not come is lost. [ours]
+const REPEATED_MAX: u8 = 6;
 /// What is missing is asked for so often within `timeout`, so that one token which is lost ends nothing. [ours]
 const RETRIED_IN_TIMEOUT: u64 = 4;
 
@@ -305,7 +307,7 @@ impl Tokened {
     #[inline]
     pub fn retry(&self, retry: Span, timeout: Span) -> Span {
         let most = Span(timeout.0 / RETRIED_IN_TIMEOUT).max(retry);
-        retry.times(1 << self.repeated.min(DOUBLED_MAX)).min(most)
+        retry.times(1 << self.repeated.min(REPEATED_MAX)).min(most)
     }
 
     /// All that is missing may have tokens again, as it did not come.
@@ -438,6 +440,26 @@ mod tests {
         assert_eq!(message.unused(), 2, "nor does what was never given");
         message.forgive();
         assert_eq!(message.unused(), 0);
+    }
+
+    #[test]
+    fn what_is_missing_is_waited_for_longer_each_time_in_vain_and_windows_after_a_few() {
+        let mut message = announced(0);
+        let (mut waits, mut windows) = (Vec::new(), Vec::new());
+        for _ in 0..9 {
+            waits.push(message.retry(Span::us(1), Span::ms(1)));
+            windows.push(message.relax(Span::us(1)));
+            message.repeat();
+            message.forgive();
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 64, 64].map(Span::us));
+        assert_eq!(windows, [1, 1, 1, 1, 1, 2, 4, 8, 16].map(Span::us));
+        let most = message.retry(Span::us(1), Span::us(80));
+        assert_eq!(most, Span::us(20), "a quarter of the timeout");
+        message.give(at(1));
+        data(&mut message, 2, 0, Some(1));
+        assert_eq!(message.retry(Span::us(1), Span::ms(1)), Span::us(1));
+        assert_eq!(message.relax(Span::us(1)), Span::us(1));
     }
 
     #[test]
