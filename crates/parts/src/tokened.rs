@@ -167,10 +167,18 @@ impl Tokened {
         Came::New
     }
 
-    /// A piece of the message under way has come unasked, so long after the announcement as `idle` in an idle network, and
-    /// how much later it was; none where it has not been announced.
-    pub fn on_unasked(&mut self, now: Time, idle: Span) -> Option<Span> {
+    /// A piece of the message under way, which begins at `offset`, has come unasked, and how much later than in an idle network;
+    /// none where it has not been announced. There frames follow the announcement, and each other after the `gap` of one
+    /// with so much payload.
+    pub fn on_unasked(
+        &mut self,
+        now: Time,
+        offset: u64,
+        gap: impl FnOnce(u16) -> Span,
+    ) -> Option<Span> {
         self.cursor?;
+        let number = (offset - self.arriving.base()) / u64::from(self.frame.max(1));
+        let idle = gap(self.frame).times(number + 1);
         let late = Span(now.since(self.announced_at).0.saturating_sub(idle.0));
         self.unasked_late = Some(late);
         self.unasked_late
@@ -545,21 +553,30 @@ mod tests {
     #[test]
     fn what_left_unasked_is_waited_for_as_long_as_it_or_that_of_others_took() {
         let mut unknown = Tokened::default();
-        assert_eq!(unknown.on_unasked(at(9), RTT), None, "nobody announced it");
+        assert_eq!(
+            unknown.on_unasked(at(9), 0, |_| RTT),
+            None,
+            "nobody announced it"
+        );
         let mut message = Tokened::default();
         announce(&mut message, 5, 200);
         message.expect(Span::us(30));
         assert_eq!(message.since(), at(35), "others say so");
         data(&mut message, 25, 0, None);
-        assert_eq!(message.on_unasked(at(25), Span::us(2)), Some(Span::us(18)));
+        assert_eq!(
+            message.on_unasked(at(25), 0, |_| Span::us(2)),
+            Some(Span::us(18))
+        );
         assert_eq!(message.since(), at(43), "and now it says so itself");
         message.expect(Span::us(300));
         assert_eq!(message.since(), at(43));
         assert_eq!(
-            message.on_unasked(at(6), Span::us(2)),
+            message.on_unasked(at(6), 0, |_| Span::us(2)),
             Some(Span::ZERO),
             "sooner than that is not late"
         );
+        let second = message.on_unasked(at(25), 100, |frame| Span::us(u64::from(frame) / 50));
+        assert_eq!(second, Some(Span::us(16)), "it is the second frame");
     }
 
     #[test]

@@ -51,18 +51,19 @@ impl Receiver {
     }
 
     /// How much later than in an idle network a piece that left unasked has come; none where nobody has announced it.
-    /// There it comes at the pace of a line, behind its announcement.
+    /// There it comes at the pace of the slower line.
     pub(super) fn on_unasked(
         &mut self,
         now: Time,
         data: &Data,
         settings: &Settings,
     ) -> Option<Span> {
-        let frame = Some(self.message.frame()).filter(|&frame| frame > 0)?;
-        let number = (data.offset - self.message.arriving.base()) / u64::from(frame);
-        let gap = settings.gap_of(frame, settings.channels);
-        let pace = gap.max(self.lines(settings).time_of_theirs(gap));
-        self.message.on_unasked(now, pace.times(number + 1))
+        let lines = self.lines(settings);
+        let gap = |frame| {
+            let own = settings.gap_of(frame, settings.channels);
+            own.max(lines.time_of_theirs(own))
+        };
+        self.message.on_unasked(now, data.offset, gap)
     }
 
     /// The sender announces a message, first time or again.

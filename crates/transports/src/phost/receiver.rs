@@ -52,17 +52,14 @@ impl Receiver {
     }
 
     /// How much later than in an idle network a new piece that left unasked has come; none where nobody has announced it.
-    /// There it comes at the pace of a line, behind its announcement.
     pub(super) fn on_unasked(
         &mut self,
         now: Time,
         data: &Data,
         settings: &Settings,
     ) -> Option<Span> {
-        let frame = Some(self.message.frame()).filter(|&frame| frame > 0)?;
-        let number = (data.offset - self.message.arriving.base()) / u64::from(frame);
-        let idle = settings.gap_of(frame).times(number + 1);
-        self.message.on_unasked(now, idle)
+        let gap = |frame| settings.gap_of(frame);
+        self.message.on_unasked(now, data.offset, gap)
     }
 
     /// The sender announces a message, first time or again.
