@@ -30,7 +30,7 @@ pub(crate) fn warning(topology: &Topology, ports: &[Arc<PortSpec>]) -> Option<St
     Some(format!(
         "hosts of {} have lines of {down}, and {up} go on from there: receivers pull at the rate of their own lines, so that \
          ports between may trim most of what is pulled, again and again, and messages may hardly go on. A smaller \
-         transport.ndp.window, longer frames (run.mtu), fewer senders or another transport avoid it",
+         first window, longer frames (run.mtu), fewer senders or another transport avoid it",
         topology.nodes[at].name
     ))
 }

@@ -181,7 +181,10 @@ fn windows(
         let name = protocol.name();
         let cure = factory.window_key().map_or_else(
             || "run.mtu".to_owned(),
-            |key| format!("transport.{name}.{key}"),
+            |key| match name.contains('+') {
+                true => format!("transport.\"{name}\".{key}"),
+                false => format!("transport.{name}.{key}"),
+            },
         );
         Some(format!(
             "a line of {fastest} holds {line} frames for an idle round trip of {round_trip}, and {name} has {most} of a message \
