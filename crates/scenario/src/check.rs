@@ -520,7 +520,12 @@ impl Assembled {
     /// How much it takes, and what most of it is for.
     pub fn fits(&self) -> Result<(), Errors> {
         let need = self.holds(self.load());
-        let section = &self.scenario.workloads[0].section;
+        let sampled = need.is_mostly_samples() && self.scenario.output.section.has("every");
+        let section = if sampled {
+            &self.scenario.output.section
+        } else {
+            &self.scenario.workloads[0].section
+        };
         Ok(need.fits(section, self.scenario.memory_limit())?)
     }
 

@@ -37,6 +37,9 @@ const PER_EVENT: u64 = 115;
 /// One of a run that began to note them and became too long.
 const PER_NOTED: u64 = 34;
 
+/// What looks at ports bring, in words.
+const SAMPLES: &str = "samples of ports";
+
 /// What a run will hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -90,33 +93,41 @@ impl Need {
         Bytes(sum)
     }
 
-    /// Refuses what does not fit, at the key that asks for most of it.
-    pub(crate) fn fits(self, section: &Section, limit: Bytes) -> Result<(), Diagnostic> {
-        let bytes = self.bytes();
-        if bytes <= limit {
-            return Ok(());
-        }
-        let of = |parts: [(u64, u64); 2]| -> u64 {
-            let bytes = parts.map(|(count, each)| count.saturating_mul(each));
-            bytes[0].saturating_add(bytes[1])
+    /// What most of it is for, and how many there are of that.
+    fn mostly(self) -> (u64, &'static str) {
+        let of = |parts: &[(u64, u64)]| -> u64 {
+            let bytes = parts
+                .iter()
+                .map(|&(count, each)| count.saturating_mul(each));
+            bytes.fold(0, u64::saturating_add)
         };
         let messages = [(self.messages, PER_MESSAGE), (self.open, PER_OPEN)];
         let samples = [(self.rows, PER_ROW), (self.samples, PER_SAMPLE)];
         let kept = [(self.events, PER_EVENT), (self.noted, PER_NOTED)];
         let network = [(self.links, PER_LINK), (self.hosts, PER_HOST)];
-        let (_, (count, what)) = [
-            (of(messages), (self.messages, "messages")),
-            (of(samples), (self.rows, "samples of ports")),
-            (of(kept), (self.events + self.noted, "packet-hops to keep")),
-            (
-                of([(self.routes, PER_ROUTE); 2]) / 2,
-                (self.routes, "routes"),
-            ),
-            (of(network), (self.links, "links")),
-        ]
-        .into_iter()
-        .max_by_key(|&(bytes, _)| bytes)
-        .expect("there are five");
+        let parts = [
+            (of(&messages), (self.messages, "messages")),
+            (of(&samples), (self.rows, SAMPLES)),
+            (of(&kept), (self.events + self.noted, "packet-hops to keep")),
+            (of(&[(self.routes, PER_ROUTE)]), (self.routes, "routes")),
+            (of(&network), (self.links, "links")),
+        ];
+        let most = parts.into_iter().max_by_key(|&(bytes, _)| bytes);
+        most.expect("there are five").1
+    }
+
+    /// Whether samples of ports are most of it.
+    pub(crate) fn is_mostly_samples(self) -> bool {
+        self.mostly().1 == SAMPLES
+    }
+
+    /// Refuses what does not fit, at the key of `section` that asks for most of it.
+    pub(crate) fn fits(self, section: &Section, limit: Bytes) -> Result<(), Diagnostic> {
+        let bytes = self.bytes();
+        if bytes <= limit {
+            return Ok(());
+        }
+        let (count, what) = self.mostly();
         let (key, smaller) = largest(section);
         let problem = format!(
             "this run would take about {} of memory, {} of it may be taken: it has {} {what}",
@@ -166,6 +177,7 @@ fn largest(section: &Section) -> (&'static str, String) {
     let counts = section.counts().max_by_key(|&(_, count)| count);
     match counts {
         Some((key, _)) => (key, format!("a smaller {key}")),
+        None if section.has("every") => ("every", "a longer every".into()),
         None if section.has("path") => ("path", "a smaller file".into()),
         None => ("kind", "less".into()),
     }

@@ -170,6 +170,22 @@ fn a_run_that_takes_more_than_its_sizes_say_is_refused() {
     assert!(refusal.contains("20,000 messages"), "{refusal}");
 }
 
+/// Sizes and starts may say more than the beginning of a run shows, which `check` looks at.
+#[test]
+fn a_run_that_check_finds_room_for_is_not_refused() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = "transport.kind = \"dctcp\"\noutput.every = \"1us\"\n[topology]\nkind = \"star\"\nhosts = 8\n[[workload]]\n\
+                kind = \"random\"\nsizes = \"web-server\"\nload = 0.3\nmessages = 20000\n";
+    let mut of = assembled(text);
+    let before = of.need();
+    of.look_ahead();
+    let need = of.need();
+    assert!(need < before, "{need} of {before}");
+    let run = within(text, need.0).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(run.need(), before, "it says of itself what it always does");
+    assert!(within(text, need.0 - 1).is_err());
+}
+
 /// A look ahead counts who is under way every few windows, between which a crowd of short messages is over.
 #[test]
 fn a_crowd_that_starts_at_one_moment_is_under_way_at_that_moment() {
