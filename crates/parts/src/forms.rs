@@ -1,4 +1,8 @@
 //! What values a parameter takes: read with errors that say what to write, written, and described.
+//!
+//! [`params!`](crate::params) declares a transport's parameters, each with one of these forms; values that have a word
+//! each are declared with [`worded!`](crate::worded). [`Ascending`](crate::ascending) sizes, a threshold
+//! ([`selective`](crate::selective)) and a [`HostDelay`](crate::host_delay) are values with a form that transports share.
 
 use super::keys::unknown;
 use std::fmt;
@@ -20,6 +24,10 @@ pub enum Takes {
     Size(Bytes, Bytes),
     /// One of these.
     Words(Vec<&'static str>),
+    /// One of these numbers.
+    Numbers(&'static [u32]),
+    /// So many sizes that ascend, or fewer.
+    Sizes(usize),
     /// This word, or something else.
     Or(&'static str, Box<Self>),
     /// What the text says, written in one of these ways.
@@ -29,8 +37,6 @@ pub enum Takes {
 /// How a value is written that no other form describes, for schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// One of these numbers.
-    Numbers(&'static [u32]),
     /// This word.
     Word(&'static str),
     /// A time with its unit.
@@ -53,20 +59,24 @@ impl fmt::Display for Takes {
             Self::Number(low, high) => write!(f, "a number from {low} to {high}"),
             Self::Time(low, high) => write!(f, "a time from \"{low}\" to \"{high}\""),
             Self::Size(low, high) => write!(f, "a size from \"{low}\" to \"{high}\""),
-            Self::Words(words) => {
-                for (i, word) in words.iter().enumerate() {
-                    let between = match i {
-                        0 => "",
-                        _ if i + 1 == words.len() => " or ",
-                        _ => ", ",
-                    };
-                    write!(f, "{between}\"{word}\"")?;
-                }
-                Ok(())
+            Self::Words(words) => f.write_str(&any(words.iter().map(|word| format!("\"{word}\"")))),
+            Self::Numbers(numbers) => f.write_str(&any(numbers.iter().map(u32::to_string))),
+            Self::Sizes(most) => {
+                write!(f, "up to {most} ascending sizes like [\"200B\", \"2800B\"]")
             }
             Self::Or(word, form) => write!(f, "{form}, or \"{word}\""),
             Self::Other(text, _) => f.write_str(text),
         }
+    }
+}
+
+/// One of these, in words.
+fn any(of: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = of.collect();
+    let last = all.pop().unwrap_or_default();
+    match all.is_empty() {
+        true => last,
+        false => format!("{} or {last}", all.join(", ")),
     }
 }
 
@@ -118,6 +128,26 @@ impl<T: TryFrom<i64> + Into<i64> + Copy> Form<T> for Count {
     }
     fn takes(&self) -> Takes {
         Takes::Count(self.0, self.1)
+    }
+}
+
+/// One of these whole numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct OneOf(pub &'static [u32]);
+
+impl<T: TryFrom<u32> + Into<i64> + Copy> Form<T> for OneOf {
+    fn read(&self, value: &Value) -> Result<T, String> {
+        let whole = value.as_integer().and_then(|n| u32::try_from(n).ok());
+        let known = whole.filter(|number| self.0.contains(number));
+        known
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| format!("{value} is not possible; write {}", Takes::Numbers(self.0)))
+    }
+    fn write(&self, of: &T) -> Value {
+        Value::from(Into::<i64>::into(*of))
+    }
+    fn takes(&self) -> Takes {
+        Takes::Numbers(self.0)
     }
 }
 
@@ -279,7 +309,8 @@ impl<T, F: Form<T>> Form<Option<T>> for Or<F> {
         if value.is_str() && !text {
             return Err(format!("{value} is neither {what} nor \"{word}\""));
         }
-        form.read(value).map(Some)
+        let read = form.read(value).map(Some);
+        read.map_err(|why| format!("{why}, or \"{word}\""))
     }
     fn write(&self, of: &Option<T>) -> Value {
         match of {
@@ -477,6 +508,7 @@ mod tests {
         assert_eq!(time.to_string(), "a time from \"1us\" to \"2ms\"");
         let size = Takes::Size(Bytes(84), Bytes(2_000));
         assert_eq!(size.to_string(), "a size from \"84B\" to \"2KB\"");
+        assert_eq!(Takes::Numbers(&[1, 2, 4, 8]).to_string(), "1, 2, 4 or 8");
         assert_eq!(words(&["one"]), "\"one\"");
         assert_eq!(words(&["one", "two"]), "\"one\" or \"two\"");
         assert_eq!(words(&["a", "b", "c", "d"]), "\"a\", \"b\", \"c\" or \"d\"");
@@ -558,6 +590,19 @@ mod tests {
     }
 
     #[test]
+    fn one_of_a_few_numbers_is_no_other() {
+        let few = |n: i64| Form::<u8>::read(&OneOf(&[1, 2, 300]), &Value::from(n));
+        assert_eq!((few(1), few(2)), (Ok(1), Ok(2)));
+        let why = "is not possible; write 1, 2 or 300";
+        // A number that the list allows and its type cannot hold.
+        for wrong in [0, 3, 300, -1, i64::MAX] {
+            assert_eq!(few(wrong), Err(format!("{wrong} {why}")));
+        }
+        assert_eq!(Form::<u8>::write(&OneOf(&[1, 2]), &2), Value::from(2));
+        assert_eq!(Form::<u8>::takes(&OneOf(&[1])), Takes::Numbers(&[1]));
+    }
+
+    #[test]
     fn a_whole_number_is_a_number_too() {
         let number = Number(0.0, 4.0);
         assert_eq!(number.read(&Value::from(3)), Ok(3.0));
@@ -598,7 +643,7 @@ mod tests {
 
     #[test]
     fn a_form_of_its_own_reads_and_writes_as_it_says() {
-        const WAYS: &[Written] = &[Written::List(&Written::Numbers(&[0]), 0, 9)];
+        const WAYS: &[Written] = &[Written::List(&Written::Size, 0, 9)];
         let read: fn(&Value) -> Result<usize, String> = |value| {
             value
                 .as_array()

@@ -2,6 +2,7 @@
 
 pub mod announced;
 pub mod arriving;
+pub mod ascending;
 pub mod aside;
 #[cfg(test)]
 mod bench;
@@ -12,6 +13,7 @@ pub mod forms;
 pub mod go_back;
 pub mod held;
 pub mod host;
+pub mod host_delay;
 pub mod keys;
 pub mod line;
 pub mod lingering;

@@ -209,13 +209,9 @@ pub trait Factory: Send + Sync {
     fn pacing(&self) -> Option<Pacing> {
         None
     }
-    /// Frames of one message that are under way at most, on a network with room for more. `None` where nothing of its own
-    /// bounds them.
-    fn window_max(&self, encap: Encap) -> Option<u32> {
-        None
-    }
-    /// The parameter that sets [`window_max`](Self::window_max); none where longer frames alone help.
-    fn window_key(&self) -> Option<&'static str> {
+    /// Frames of one message that are under way at most, on a network with room for more, and the parameter that sets
+    /// this; no parameter where longer frames alone help. `None` where nothing of its own bounds them.
+    fn window_max(&self, encap: Encap) -> Option<(u32, Option<&'static str>)> {
         None
     }
     /// How long hosts know a connection at least that is not lasting, and whose message has arrived: so much of a run is in

@@ -4,6 +4,7 @@ use crate::beside::Written;
 use crate::diagnostic::Diagnostic;
 use crate::network::round_trips;
 use crate::resolve::Scenario;
+use crate::schema::parameter;
 use crate::section::Section;
 use crate::settings::{Source, Workload};
 use crate::traffic;
@@ -158,7 +159,7 @@ impl Scenario {
                     let what = if error.key.is_empty() {
                         format!("{name} cannot work in this network")
                     } else {
-                        format!("transport.{name}.{} cannot be used", error.key)
+                        format!("{} cannot be used", parameter(name, &error.key))
                     };
                     let problem = match self.written_of(lane).at(&error.key) {
                         Some(at) => Diagnostic::at(at, what),

@@ -2,6 +2,7 @@
 
 use crate::assemble::{Assembled, Watch};
 use crate::diagnostic::Errors;
+use crate::schema::parameter;
 use crate::why::Eye;
 use sim::{Completion, FlowSample, Observer, Outcome, PortSample, Probes, Setup};
 use std::collections::BTreeMap;
@@ -118,11 +119,14 @@ impl Assembled {
         let Some((key, patience)) = patience.filter(|(_, wait)| wait.0 >= self.until().0) else {
             return String::new();
         };
-        let name = self.scenario.protocol.name();
-        let set = if name.contains('+') {
-            format!("'transport.\"{name}\".{key}={PATIENCE}'")
-        } else {
-            format!("transport.{name}.{key}={PATIENCE}")
+        let set = format!(
+            "{}={PATIENCE}",
+            parameter(self.scenario.protocol.name(), key)
+        );
+        // A shell would take the quotes of a name with a plus.
+        let set = match set.contains('"') {
+            true => format!("'{set}'"),
+            false => set,
         };
         format!(
             ". Hosts give a silent peer up after {patience}, no sooner than the run ends: with --set {set} they would have"

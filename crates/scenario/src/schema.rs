@@ -381,6 +381,11 @@ pub(crate) fn toml_key(name: &str) -> String {
     }
 }
 
+/// Where a parameter of a transport is set, as `--set` and files take it.
+pub(crate) fn parameter(transport: &str, key: &str) -> String {
+    format!("transport.{}.{key}", toml_key(transport))
+}
+
 fn code_list(words: Vec<String>) -> String {
     words
         .into_iter()

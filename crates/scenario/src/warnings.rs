@@ -8,6 +8,7 @@ use crate::facts::Fabric;
 use crate::narrow;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
+use crate::schema::parameter;
 use crate::settings::{self, FaultKind, Shape};
 use crate::tree;
 use crate::typed::{Chosen, Settings};
@@ -151,9 +152,9 @@ fn waits(scenario: &Scenario, round_trip: Span) -> Vec<String> {
             .first_wait()
             .filter(|&(_, wait)| wait <= round_trip)?;
         Some(format!(
-            "an idle round trip takes {round_trip}, and transport.{}.{key} is {wait}: what is on its way counts as lost, and \
-             leaves again; set it to \"{}\" or more",
-            protocol.name(),
+            "an idle round trip takes {round_trip}, and {} is {wait}: what is on its way counts as lost, and leaves again; \
+             set it to \"{}\" or more",
+            parameter(protocol.name(), key),
             round_trip.times(2)
         ))
     };
@@ -175,17 +176,11 @@ fn windows(
         .div_ceil(u64::from(encap.payload_max.max(1)));
     let line = fastest.bytes_in(round_trip).get() / frame;
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
-        let most = factory
+        let (most, key) = factory
             .window_max(encap)
-            .filter(|&most| line.min(longest) > most.into())?;
+            .filter(|(most, _)| line.min(longest) > u64::from(*most))?;
         let name = protocol.name();
-        let cure = factory.window_key().map_or_else(
-            || "run.mtu".to_owned(),
-            |key| match name.contains('+') {
-                true => format!("transport.\"{name}\".{key}"),
-                false => format!("transport.{name}.{key}"),
-            },
-        );
+        let cure = key.map_or("run.mtu".to_owned(), |key| parameter(name, key));
         Some(format!(
             "a line of {fastest} holds {line} frames for an idle round trip of {round_trip}, and {name} has {most} of a message \
              under way at most: one message fills {}% of it; set a larger {cure}",
@@ -202,11 +197,10 @@ fn impatience(scenario: &Scenario, slowest: Rate, base_rtt: Span) -> Vec<String>
     let warning = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
         let of = factory.impatience(&config)?;
         Some(format!(
-            "full ports of {slowest} take {} to drain, and transport.{}.{} is {}: who only waits there may count as lost, and \
-             be given up; set it to \"{}s\" or more",
+            "full ports of {slowest} take {} to drain, and {} is {}: who only waits there may count as lost, and be given \
+             up; set it to \"{}s\" or more",
             human::time(of.drain),
-            protocol.name(),
-            of.key,
+            parameter(protocol.name(), of.key),
             of.wait,
             of.least.0.div_ceil(Span::ms(1000).0)
         ))

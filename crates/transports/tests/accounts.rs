@@ -492,7 +492,7 @@ fn demands(factory: &dyn Factory) -> String {
         factory.fabric(Rate::gbps(100), frames),
         factory.sprays(),
         factory.first_wait(),
-        factory.window_max(Encap::PAPER),
+        factory.window_max(Encap::PAPER).map(|(most, _)| most),
     );
     let switch = SwitchSpec::default();
     let fifo = PortSpec::fifo(Bytes(100_000));

@@ -47,6 +47,8 @@ pub(super) fn takes_schema(takes: &Takes) -> Json {
         Takes::Time(..) => quantity(TIMES),
         Takes::Size(..) => quantity(SIZES),
         Takes::Words(words) => json!({ "enum": words }),
+        Takes::Numbers(numbers) => json!({ "enum": numbers }),
+        Takes::Sizes(most) => list(&quantity(SIZES), 0, *most),
         Takes::Or(word, form) => json!({ "anyOf": [{ "const": word }, takes_schema(form)] }),
         Takes::Other(_, ways) => {
             let ways: Vec<Json> = ways.iter().map(written_schema).collect();
@@ -59,21 +61,20 @@ pub(super) fn takes_schema(takes: &Takes) -> Json {
     }
 }
 
+/// A list of such values, from so many to so many.
+fn list(of: &Json, least: usize, most: usize) -> Json {
+    json!({ "type": "array", "items": of, "minItems": least, "maxItems": most })
+}
+
 fn written_schema(written: &Written) -> Json {
     match written {
-        Written::Numbers(numbers) => json!({ "enum": numbers }),
         Written::Word(word) => json!({ "const": word }),
         Written::Time => quantity(TIMES),
         Written::Size => quantity(SIZES),
         Written::Counted(what) => {
             json!({ "type": "string", "pattern": format!("^[0-9]+{what}$") })
         }
-        Written::List(of, least, most) => json!({
-            "type": "array",
-            "items": written_schema(of),
-            "minItems": least,
-            "maxItems": most,
-        }),
+        Written::List(of, least, most) => list(&written_schema(of), *least, *most),
         Written::Table(key, of) => json!({
             "type": "object",
             "properties": { *key: written_schema(of) },

@@ -60,8 +60,8 @@ impl Factory for Params {
     fn warns(&self, _: bool) -> Vec<String> {
         self.warnings()
     }
-    fn window_max(&self, _: Encap) -> Option<u32> {
-        Some(params::WINDOW_MAX)
+    fn window_max(&self, _: Encap) -> Option<(u32, Option<&'static str>)> {
+        Some((params::WINDOW_MAX, None))
     }
     fn unread(&self) -> Vec<Unread> {
         self.without_effect()

@@ -383,7 +383,7 @@ mod tests {
     receive_window: "17MB" is out of range; it may lie between "65.535KB" and "16.777215MB"
     rto_max: is below another timeout; set it to "10ms" or more
     ssthresh_initial: "none" is neither a number of packets nor "unlimited"
-    mark: "packets" is no unit of a size; use one of B, KB, kB, MB, GB, TB, KiB, MiB, GiB
+    mark: "packets" is no unit of a size; use one of B, KB, kB, MB, GB, TB, KiB, MiB, GiB, or "auto"
     ack_delay: "40ms" is not below rto_min, so that a sender would time out before the acknowledgement leaves; set it below "10ms" or raise rto_min
     "#);
         assert_eq!(

@@ -37,9 +37,9 @@ use model::{
     HostId, Lifetime, Packet, StuckFlow, Totals, Transmit,
 };
 use nic::Nic;
-use params::HostDelay;
 use parts::aside::Aside;
 use parts::credit_gate::CreditGate;
+use parts::host_delay::HostDelay;
 use parts::keys;
 use parts::slab::Slab;
 use parts::timers::Timers;

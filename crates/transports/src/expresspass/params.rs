@@ -3,9 +3,10 @@
 use super::early::FirstRtt;
 use super::feedback::Controller;
 use model::intent::{CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec};
-use model::{Class, Encap, EndpointConfig, Rng};
+use model::{Class, Encap, EndpointConfig};
 use parts::credit_gate::CreditGate;
-use parts::forms::{Count, Flag, Form as _, Number, Or, Own, Size, Time, Word, Words, Written};
+use parts::forms::{Count, Flag, Number, Or, Size, Time, Word, Words};
+use parts::host_delay::{HOST_DELAY, HostDelay};
 use parts::keys::{self, Key, Profiles};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{Fabric, Pacing, ParamError, Unread};
@@ -160,47 +161,6 @@ pub enum EarlyStop {
     Window,
 }
 
-/// How long a host takes from a credit to its data. Credits never overtake each other in it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HostDelay {
-    /// Always the same.
-    Constant(Span),
-    /// Uniform from the first to the second.
-    Uniform(Span, Span),
-    /// Uniform between neighbours of a list of evenly spaced quantiles, ascending.
-    Quantiles(Vec<Span>),
-}
-
-impl HostDelay {
-    /// How long it takes this time.
-    pub(super) fn draw(&self, rng: &mut Rng) -> Span {
-        match self {
-            Self::Constant(constant) => *constant,
-            Self::Uniform(low, high) => Span(rng.between(low.0, high.0)),
-            Self::Quantiles(list) => {
-                // A place between two neighbours, each pair equally likely.
-                let pair = rng.below(list.len() as u64 - 1);
-                let pair = usize::try_from(pair).expect("QUANTILES_MAX at most");
-                Span(rng.between(list[pair].0, list[pair + 1].0))
-            }
-        }
-    }
-
-    /// The least and the most.
-    fn range(&self) -> (Span, Span) {
-        match self {
-            Self::Constant(delay) => (*delay, *delay),
-            Self::Uniform(least, most) => (*least, *most),
-            Self::Quantiles(list) => {
-                let end = |end: Option<&Span>| end.copied().unwrap_or_default();
-                (end(list.first()), end(list.last()))
-            }
-        }
-    }
-}
-
-/// Quantiles of a measured host delay. [ours]
-const QUANTILES_MAX: usize = 1024;
 /// Doublings of a time that a parameter may name. [ours]
 const DOUBLINGS_MAX: u32 = 16;
 /// Longest time that a parameter may name. [ours]
@@ -435,56 +395,6 @@ const OF_LAWS: &[&str] = &[
     "unheard_credits",
     "unheard_doublings",
 ];
-
-const HOST_DELAY: Own<HostDelay> = Own(
-    "a time, { uniform = [a, b] } or { quantiles = [...] }",
-    &[
-        Written::Time,
-        Written::Table("uniform", &Written::List(&Written::Time, 2, 2)),
-        Written::Table(
-            "quantiles",
-            &Written::List(&Written::Time, 2, QUANTILES_MAX),
-        ),
-    ],
-    read_host_delay,
-    write_host_delay,
-);
-
-fn read_host_delay(value: &Value) -> Result<HostDelay, String> {
-    let one = |value: &Value| Time(Span::ZERO, SPAN_MAX).read(value);
-    let help = "write a time like \"1us\", { uniform = [\"0.9us\", \"6.2us\"] } or \
-                { quantiles = [\"0.9us\", ..., \"6.2us\"] }";
-    let Some(table) = value.as_table() else {
-        let delay = one(value).map(HostDelay::Constant);
-        return delay.map_err(|why| format!("{why}; {help}"));
-    };
-    let mut entries = table.iter();
-    let (Some((name, list)), None) = (entries.next(), entries.next()) else {
-        return Err(help.to_owned());
-    };
-    let list: Result<Vec<_>, _> = list.as_array().ok_or(help)?.iter().map(one).collect();
-    let list = list?;
-    if !(2..=QUANTILES_MAX).contains(&list.len()) || !list.is_sorted() {
-        let many = format!("{name} takes 2 to {QUANTILES_MAX} ascending times");
-        return Err(format!("{many}; {help}"));
-    }
-    match (name.as_str(), &list[..]) {
-        ("uniform", &[low, high]) => Ok(HostDelay::Uniform(low, high)),
-        ("quantiles", _) => Ok(HostDelay::Quantiles(list)),
-        _ => Err(help.to_owned()),
-    }
-}
-
-fn write_host_delay(delay: &HostDelay) -> Value {
-    let span = |span: Span| Value::from(span.to_string());
-    let (name, list) = match delay {
-        HostDelay::Constant(constant) => return span(*constant),
-        HostDelay::Uniform(low, high) => ("uniform", vec![*low, *high]),
-        HostDelay::Quantiles(list) => ("quantiles", list.clone()),
-    };
-    let list = list.into_iter().map(span).collect();
-    Value::Table(Table::from_iter([(name.to_owned(), Value::Array(list))]))
-}
 
 /// Largest part of a line that is left to control packets. [ours]
 const CONTROL_SHARE_MAX: f64 = 0.5;

@@ -4,8 +4,8 @@
 //! it has a number; the next begins when the one before it is acknowledged, by ACK or by what a message of the other
 //! direction says.
 
-use model::Lifetime;
 use model::wire::declared::when;
+use model::{Lifetime, Packet};
 
 model::header! {
     pub(super) static CODEC: "Homa" = 3;
@@ -29,11 +29,7 @@ model::header! {
     must "length" |data| u32::from(data.length) <= data.left && (data.length > 0 || data.left == 0);
     must "offset" |data| data.end() <= POSITION_MAX;
     must "answer" |data| !data.answer || data.lifetime != Lifetime::OneMessage;
-    says |data, packet| {
-        let (from, until) = (data.offset, data.offset + u64::from(data.length));
-        let of = if data.left == LEFT_MAX { "more".to_owned() } else { data.end().to_string() };
-        format!(" {from}..{until} of {of}, priority {}{}", packet.priority(), when(data.cut, ", cut"))
-    };
+    says |data, packet| data.says(packet);
     /// More of a message may leave.
     Grant = 2 "GRANT" Credit {
         from: u64 = 0..48 "what was granted before, as a position in the stream";
@@ -60,10 +56,7 @@ model::header! {
         connection: bool = 98..99 "the connection is not known either";
         of_sender: bool = 99..100 "whoever should have the data says so";
     }
-    says |unknown, _| {
-        let whose = if unknown.of_sender { "sender" } else { "receiver" };
-        format!(" {}{}, says the {whose}", unknown.ordinal, when(unknown.forgotten, ", forgotten"))
-    };
+    says |unknown, _| unknown.says();
     /// Has all of it arrived?
     NeedAck = 6 "NEED_ACK" Control { ordinal: u16 = 90..96 "which message, modulo 2^6"; }
     says |asks, _| format!(" {}", asks.ordinal);
@@ -123,10 +116,28 @@ pub(super) const ORDINALS: u32 = 1 << 6;
 pub(super) const PAYLOAD_MAX: u16 = (1 << 14) - 1;
 
 impl Data {
+    fn says(&self, packet: &Packet) -> String {
+        let (from, until) = (self.offset, self.offset + u64::from(self.length));
+        let of = match self.left {
+            LEFT_MAX => "more".to_owned(),
+            _ => self.end().to_string(),
+        };
+        let (priority, cut) = (packet.priority(), when(self.cut, ", cut"));
+        format!(" {from}..{until} of {of}, priority {priority}{cut}")
+    }
+
     /// Where its message ends, as far as it can tell.
     #[inline]
     pub(super) const fn end(&self) -> u64 {
         self.offset + self.left as u64
+    }
+}
+
+impl Unknown {
+    fn says(self) -> String {
+        let whose = if self.of_sender { "sender" } else { "receiver" };
+        let forgotten = when(self.forgotten, ", forgotten");
+        format!(" {}{forgotten}, says the {whose}", self.ordinal)
     }
 }
 

@@ -79,11 +79,8 @@ impl Factory for Params {
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         self.recovery.then_some(("resend_after", self.resend_after))
     }
-    fn window_max(&self, encap: Encap) -> Option<u32> {
+    fn window_max(&self, encap: Encap) -> Option<(u32, Option<&'static str>)> {
         self.lone_window(encap)
-    }
-    fn window_key(&self) -> Option<&'static str> {
-        Some("max_incoming")
     }
     fn patience(&self) -> Option<(&'static str, Span)> {
         self.recovery.then_some(("timeout", self.timeout))

@@ -3,13 +3,12 @@
 use super::early::FirstRtt;
 use model::intent::{DropBy, DropMeasure};
 use model::{Class, Encap};
-use parts::forms::{
-    Count, Flag, Form as _, Number, Or, Own, Size, SizeOf, Time, Word, Words, Written,
-};
+use parts::ascending::{Ascending, Sizes};
+use parts::forms::{Count, Flag, Number, OneOf, Or, Size, SizeOf, Time, Word, Words};
 use parts::keys::{self, Key, Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{Fabric, ParamError, Parameter, Unread};
-use toml::{Table, Value};
+use toml::Table;
 use units::{Bytes, Span};
 
 parts::worded! {
@@ -49,37 +48,11 @@ parts::worded! {
     }
 }
 
-/// Cut-offs, at most: one less than priorities.
-pub(super) const CUTOFFS_MAX: usize = 7;
-
 /// Largest sizes of each priority of what leaves unasked, but the last of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cutoffs {
-    sizes: [u64; CUTOFFS_MAX],
-    count: usize,
-}
-
-impl Cutoffs {
-    /// Those of [`CUTOFFS_MAX`] sizes or fewer; none where they do not ascend.
-    pub fn new(list: &[u64]) -> Option<Self> {
-        let mut sizes = [0; CUTOFFS_MAX];
-        sizes.get_mut(..list.len())?.copy_from_slice(list);
-        let ascend = list.windows(2).all(|pair| pair[0] < pair[1]);
-        let count = list.len();
-        ascend.then_some(Self { sizes, count })
-    }
-
-    /// The sizes.
-    pub fn list(&self) -> &[u64] {
-        &self.sizes[..self.count]
-    }
-}
+pub type Cutoffs = Ascending<7>;
 
 /// [homa linux, `homa_incoming.c`: 200, 2800 and 15000 between levels 7, 6, 5 and 4]
-const LINUX_CUTOFFS: Cutoffs = Cutoffs {
-    sizes: [200, 2_800, 15_000, 0, 0, 0, 0],
-    count: 3,
-};
+const LINUX_CUTOFFS: Cutoffs = Cutoffs::new(&[200, 2_800, 15_000]).expect("they ascend");
 
 parts::params! {
     /// Everything that can be set in `[transport.homa]`.
@@ -92,13 +65,13 @@ parts::params! {
     }
     static KEYS {
         /// strict priorities in use: 1, 2, 4 or 8; with fewer than 8 short messages wait behind longer ones
-        priorities: u8 = 8, PRIORITIES, "[homa s3.4], [homa linux]: 8";
+        priorities: u8 = 8, OneOf(&[1, 2, 4, 8]), "[homa s3.4], [homa linux]: 8";
         /// how many of them what leaves unasked has for itself, or "auto": by its share of all bytes, at least
         /// one for each kind
         unscheduled_priorities: Option<u8> = Some(4), Or(AUTO, "a number", Count(1, 8)),
             "[homa linux]: 4; [homa s3.4]: by share; homa artefact: 7, 5, 4, 1, 1 for W1 to W5";
         /// sizes between the priorities of what leaves unasked, ascending, or "auto": as many bytes in each
-        cutoffs: Option<Cutoffs> = Some(LINUX_CUTOFFS), Or(AUTO, "a list of sizes", CUTOFFS),
+        cutoffs: Option<Cutoffs> = Some(LINUX_CUTOFFS), Or(AUTO, "a list of sizes", Sizes(SIZE_MAX)),
             "[homa linux]: 200, 2800, 15000 B; [homa s3.4, artefact WorkloadEstimator]: auto";
         /// what is compared with them: bytes of the message that "remaining" are, or its "length"
         cutoff_by: CutoffBy = CutoffBy::Length, Word,
@@ -121,8 +94,7 @@ parts::params! {
         /// granted, or unasked, and not arrived: what a receiver allows all messages together, in bytes of
         /// payload; with grant = "window"
         max_incoming: Bytes = Bytes(400_000), SizeOf(Size(1, SIZE_MAX)), "[homa linux], max_incoming";
-        /// wire bytes before the end of a message that are granted at the priority of a message as short; 0
-        /// for none
+        /// wire bytes before the end of a message that are granted at the priority of a message as short; 0 for none
         boost_tail: u64 = 0, Size(0, SIZE_MAX),
             "[homa linux]: none; homa artefact, boostTailBytesPrio: 10000";
         /// part of the line that is granted to the oldest message, whatever its length; with grant = "window"
@@ -174,37 +146,6 @@ const FRAME: u64 = 1460;
 const ASKED_MIN: u64 = 4;
 const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
-const PRIORITIES: Own<u8> = Own(
-    "1, 2, 4 or 8",
-    &[Written::Numbers(&[1, 2, 4, 8])],
-    |value| {
-        let number = value.as_integer().and_then(|n| u8::try_from(n).ok());
-        let known = number.filter(|n| n.is_power_of_two() && *n <= 8);
-        known.ok_or_else(|| format!("{value} is no number of priorities; write 1, 2, 4 or 8"))
-    },
-    |&n| Value::from(i64::from(n)),
-);
-const CUTOFFS: Own<Cutoffs> = Own(
-    "up to 7 ascending sizes like [\"200B\", \"2800B\"]",
-    &[Written::List(&Written::Size, 0, CUTOFFS_MAX)],
-    read_cutoffs,
-    |cutoffs| {
-        let sizes = cutoffs.list().iter().map(|size| ONE_SIZE.write(size));
-        Value::Array(sizes.collect())
-    },
-);
-const ONE_SIZE: Size = Size(0, SIZE_MAX);
-
-fn read_cutoffs(value: &Value) -> Result<Cutoffs, String> {
-    let list = value
-        .as_array()
-        .ok_or_else(|| format!("{value} is no list; write [\"200B\", \"2800B\"], or \"{AUTO}\""))?;
-    let sizes: Result<Vec<u64>, _> = list.iter().map(|size| ONE_SIZE.read(size)).collect();
-    Cutoffs::new(&sizes?).ok_or_else(|| {
-        format!("write at most {CUTOFFS_MAX} sizes, each larger than the one before")
-    })
-}
-
 impl Params {
     /// The published simulator's. [homa artefact, `homaTransportConfig.ini`]
     pub const SIGCOMM18: Self = Self {

@@ -221,9 +221,10 @@ impl Params {
     }
 
     /// Frames that a message has on the way where no other is.
-    pub(super) fn lone_window(&self, encap: Encap) -> Option<u32> {
+    pub(super) fn lone_window(&self, encap: Encap) -> Option<(u32, Option<&'static str>)> {
         let frames = self.max_incoming.get() / 2 / u64::from(encap.payload_max.max(1));
-        (self.grant == Law::Window).then(|| u32::try_from(frames).unwrap_or(u32::MAX))
+        let most = u32::try_from(frames).unwrap_or(u32::MAX);
+        (self.grant == Law::Window).then_some((most, Some("max_incoming")))
     }
 
     /// What may wait before a host: what its receiver has granted, and of each priority of what leaves unasked as much as

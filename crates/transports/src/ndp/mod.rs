@@ -97,8 +97,8 @@ impl Factory for Params {
     fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
         early::protected(self, config, crowd)
     }
-    fn window_max(&self, _: Encap) -> Option<u32> {
-        Some(settings::window_max(self))
+    fn window_max(&self, _: Encap) -> Option<(u32, Option<&'static str>)> {
+        Some((settings::window_max(self), None))
     }
     fn patience(&self) -> Option<(&'static str, Span)> {
         Some(("timeout", self.timeout))

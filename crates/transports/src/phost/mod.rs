@@ -52,8 +52,8 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
-    fn window_max(&self, _: Encap) -> Option<u32> {
-        Some(params::WINDOW_MAX)
+    fn window_max(&self, _: Encap) -> Option<(u32, Option<&'static str>)> {
+        Some((params::WINDOW_MAX, None))
     }
     fn unread(&self) -> Vec<Unread> {
         self.without_effect()

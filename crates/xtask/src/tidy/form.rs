@@ -9,10 +9,10 @@ use super::{Finding, Tree, numbered};
 
 /// Where the folders of transports are.
 const BASES: [&str; 2] = ["crates/transports/src/", "examples/fixed-window/src/"];
-/// Lines that a transport's form may have: in all, per parameter, per `Own` form of one and per field of its header.
+/// Lines that a transport's form may have: in all, per parameter and per field of its header.
 const LIMIT: usize = 60;
 const PER_PARAMETER: usize = 4;
-const PER_OWN: usize = 20;
+
 const PER_FIELD: usize = 2;
 /// The declarations.
 const MACROS: [&str; 2] = ["model::header! {", "parts::params! {"];
@@ -24,10 +24,8 @@ const TRAITS: [&str; 5] = [
     "Value for ",
     "Form<",
 ];
-/// The type of a form that no other parameter has.
-const OWN: &str = ": Own<";
 /// Types of the constants that say how a parameter is written.
-const FORMS: [&str; 4] = [": [(&str, ", ": &[(&str, ", OWN, "Words<"];
+const FORMS: [&str; 4] = [": [(&str, ", ": &[(&str, ", ": Own<", "Words<"];
 
 /// Whether form begins with a line at the margin; it ends with the next line there that ends an item.
 fn begins(line: &str) -> bool {
@@ -60,11 +58,10 @@ pub(super) fn form_is_short(tree: &Tree) -> Vec<Finding> {
             }
             if form.lines > form.allowed() {
                 let message = format!(
-                    "the form of this transport has {} lines: {LIMIT}, {PER_PARAMETER} for each of {} parameters, \
-                     {PER_OWN} for each of {} forms of their own and {PER_FIELD} for each of {} fields make {}",
+                    "the form of this transport has {} lines: {LIMIT}, {PER_PARAMETER} for each of {} parameters and \
+                     {PER_FIELD} for each of {} fields make {}",
                     form.lines,
                     form.parameters,
-                    form.own,
                     form.fields,
                     form.allowed()
                 );
@@ -79,13 +76,12 @@ pub(super) fn form_is_short(tree: &Tree) -> Vec<Finding> {
 struct Form {
     lines: usize,
     parameters: usize,
-    own: usize,
     fields: usize,
 }
 
 impl Form {
     fn allowed(&self) -> usize {
-        LIMIT + PER_PARAMETER * self.parameters + PER_OWN * self.own + PER_FIELD * self.fields
+        LIMIT + PER_PARAMETER * self.parameters + PER_FIELD * self.fields
     }
 
     /// Adds what stands in one file.
@@ -94,7 +90,6 @@ impl Form {
         for (_, line) in numbered(text) {
             if begins(line) {
                 inside = true;
-                self.own += usize::from(line.contains(OWN));
             }
             let trimmed = line.trim();
             if !inside || trimmed.is_empty() {
@@ -188,8 +183,7 @@ mod tests {
         ] {
             let mut form = Form::default();
             form.add(text);
-            let own = usize::from(text.contains("Own<"));
-            assert_eq!((form.lines, form.own), (lines, own), "{text}");
+            assert_eq!(form.lines, lines, "{text}");
         }
     }
 
