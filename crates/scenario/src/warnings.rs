@@ -43,7 +43,7 @@ pub(crate) fn all(
     all.extend(too_far(routes));
     all.extend(unread(scenario));
     all.extend(buffers(scenario, topology, ports, encap));
-    all.extend(narrow::warning(topology, ports));
+    all.extend(narrow::warning(topology, ports, traffic));
     all.extend(thresholds(scenario, topology, ports));
     all.extend(crowds(scenario, topology, ports, traffic, encap));
     all.extend(protected(scenario, fabric, ports, traffic, base_rtt));
