@@ -1,6 +1,7 @@
 //! What a summary says apart: of packets that carry neither data nor a credit, of each transport
 //! where several share the hosts, and of messages that share a tag.
 
+use crate::kind::{BitRate, InBytes, Ps, Ratio};
 use crate::lines::{line_share, ports_span};
 use crate::record::{FlowRow, PortRow, RunRecord};
 use crate::stats::{Dist, Figure};
@@ -17,11 +18,11 @@ pub struct Control {
     /// Put on their lines by hosts.
     pub packets: u64,
     /// Bytes that hosts put on their lines.
-    pub bytes: u64,
+    pub bytes: InBytes,
     /// Their mean share of a link, over the run's active time.
-    pub share_mean: f64,
+    pub share_mean: Ratio,
     /// Their greatest share of a link.
-    pub share_max: f64,
+    pub share_max: Ratio,
     /// The link that has it; empty where there are none.
     pub busiest: String,
 }
@@ -78,11 +79,11 @@ pub struct OfTransport {
     /// Of these, finished.
     pub finished: u64,
     /// Completion times; those of messages with a set end are left out.
-    pub fct_ps: Option<Dist<u64>>,
+    pub fct_ps: Option<Dist<Ps>>,
     /// Completion time over that in an idle network.
-    pub slowdown: Option<Dist<f64>>,
+    pub slowdown: Option<Dist<Ratio>>,
     /// Payload per second that its receivers got, over the same time as the run's.
-    pub goodput_bps: Option<u64>,
+    pub goodput_bps: Option<BitRate>,
     /// Data packets sent, first time or again.
     pub data_sent: u64,
     /// Data packets sent again.
@@ -101,16 +102,16 @@ pub struct OfTag {
     /// Unfinished ones.
     pub unfinished: u64,
     /// Bytes of them all.
-    pub bytes: u64,
+    pub bytes: InBytes,
     /// From the first start to the last end, in picoseconds: when the group is complete.
-    pub took_ps: Figure<u64>,
+    pub took_ps: Figure<Ps>,
     /// Messages whose slowdown is more than twice the tag's median.
     #[serde(default)]
     pub stragglers: u64,
     /// Completion times.
-    pub fct_ps: Option<Dist<u64>>,
+    pub fct_ps: Option<Dist<Ps>>,
     /// Completion time over that in an idle network.
-    pub slowdown: Option<Dist<f64>>,
+    pub slowdown: Option<Dist<Ratio>>,
 }
 
 /// The tags with the most telling first: those of which messages are missing, then those with the greatest slowdown at
@@ -225,13 +226,13 @@ pub struct Pauses {
     /// Pauses that switches have asked for.
     pub pauses: u64,
     /// How long gates were closed, summed over ports of switches and hosts.
-    pub paused_ps: u64,
+    pub paused_ps: Ps,
     /// The longest that one gate was closed, of a priority, a queue or a flow.
     #[serde(default)]
-    pub longest_ps: u64,
+    pub longest_ps: Ps,
     /// Most bytes that lay in the headroom of one port and priority.
     #[serde(default)]
-    pub headroom_max: u64,
+    pub headroom_max: InBytes,
     /// What it counts besides, by name.
     pub counts: BTreeMap<String, u64>,
 }

@@ -2,6 +2,7 @@
 //!
 //! A page draws several runs over each other from these files alone; it neither repeats a run nor reads its tables.
 
+use crate::kind::{InBytes, Ps, Ratio, TenThousandth, Which};
 use crate::record::{FlowRow, RunRecord};
 use crate::stats::{Figure, Sorted, Value};
 use crate::summary::{SizeBin, Summary, active, counts, fct, slowdown};
@@ -18,11 +19,11 @@ const MOMENTS_MAX: usize = 160;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
     /// Version of this layout.
-    pub schema: u32,
+    pub schema: Which,
     /// The run's, as its summary has it.
     pub fingerprint: String,
     /// Where the quantiles below stand, in ten-thousandths of the messages.
-    pub shares: Vec<u32>,
+    pub shares: Vec<TenThousandth>,
     /// By size, all sizes first; ranges without messages are left out.
     pub sizes: Vec<SizeCurves>,
     /// The fullest port of a switch over time, where ports were sampled.
@@ -39,26 +40,26 @@ pub struct SizeCurves {
     /// Messages, unfinished ones included.
     pub messages: u64,
     /// Completion times in picoseconds.
-    pub fct_ps: Vec<u64>,
+    pub fct_ps: Vec<Ps>,
     /// So many of them, from the first on, are exact; the rest are lower bounds.
     pub fct_exact: usize,
     /// Completion time over that in an idle network.
-    pub slowdown: Vec<f64>,
+    pub slowdown: Vec<Ratio>,
     /// So many of them, from the first on, are exact; the rest are lower bounds.
     pub slowdown_exact: usize,
     /// What the same messages would take in an idle network, in picoseconds.
-    pub ideal_ps: Vec<u64>,
+    pub ideal_ps: Vec<Ps>,
 }
 
 /// Bytes that waited in the fullest port of a switch, moment by moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueCurve {
     /// The first moment begins here.
-    pub from_ps: u64,
+    pub from_ps: Ps,
     /// The last one ends here; all are equally long.
-    pub until_ps: u64,
+    pub until_ps: Ps,
     /// The most bytes of any one port within each moment, of those that were sampled.
-    pub most: Vec<u64>,
+    pub most: Vec<InBytes>,
 }
 
 /// Every share at which a quantile stands: closer towards both ends, where curves are looked at.

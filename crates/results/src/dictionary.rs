@@ -3,6 +3,7 @@
 //! Columns describe themselves ([`tables`](crate::tables)). The fields of `summary.json`, `curves.json` and `meta.json`
 //! are those of the structures that are written there, with their comments: this file reads them from their sources.
 
+use crate::kind::{FRACTION, NUMBERS, WHOLE};
 use crate::tables::{Kind, dictionary};
 use model::Counter;
 use std::collections::VecDeque;
@@ -34,55 +35,8 @@ const DOCUMENTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Units of numbers in documents by their name or the end of it, the first that fits: those of columns are declared with
-/// them. What is not said here is a count.
-const UNITS: [(&[&str], &str); 6] = [
-    (&["_ps"], "ps"),
-    (&["bps"], "bit/s"),
-    (&["_s"], "s"),
-    (
-        &[
-            "size",
-            "bytes",
-            "port_bytes",
-            "queue_max",
-            "headroom_max",
-            "bdp",
-            "above",
-            "up_to",
-            "most",
-        ],
-        "B",
-    ),
-    (
-        &[
-            "slowdown",
-            "utilisation_mean",
-            "utilisation_max",
-            "share_mean",
-            "share_max",
-            "waste",
-            "fairness",
-        ],
-        "ratio",
-    ),
-    (&["shares"], "1/10000"),
-];
-
-/// How many there are of something.
+/// How many there are of something: numbers whose type says no more.
 const COUNT: &str = "count";
-
-/// The unit of a number of this name.
-fn unit(name: &str) -> &'static str {
-    let fits = |end: &&&str| match end.strip_prefix('_') {
-        Some(_) => name.ends_with(**end),
-        None => name == **end || (**end == "bps" && name.ends_with("bps")),
-    };
-    let found = UNITS
-        .iter()
-        .find(|(ends, _)| ends.iter().any(|end| fits(&end)));
-    found.map_or(COUNT, |(_, unit)| unit)
-}
 
 /// A field of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,11 +113,11 @@ fn read(source: &str, name: &str) -> Option<Structure> {
             .strip_prefix("pub ")
             .and_then(|rest| rest.split_once(": "))
         {
-            let (holds, number) = shape(of.trim_end_matches(','), &mut structure.holds);
+            let (holds, unit) = shape(of.trim_end_matches(','), &mut structure.holds);
             structure.fields.push(Field {
                 name: field.to_owned(),
                 holds,
-                unit: if number { unit(field) } else { "" },
+                unit,
                 meaning: said(&mut comment),
             });
         }
@@ -177,45 +131,47 @@ fn said(comment: &mut Vec<&str>) -> String {
     text.replace("[`", "`").replace("`]", "`")
 }
 
-/// A type in words, and whether its leaves are numbers. Structures are noted.
-fn shape(of: &str, met: &mut Vec<String>) -> (String, bool) {
+/// A type in words, and the unit of its numbers; none where it has none. Structures are noted.
+fn shape(of: &str, met: &mut Vec<String>) -> (String, &'static str) {
     let inside = |head: &str| {
         of.strip_prefix(head)
             .and_then(|rest| rest.strip_suffix('>'))
     };
     if let Some(inner) = inside("Option<") {
-        let (words, number) = shape(inner, met);
-        return (format!("{words}, or null"), number);
+        let (words, unit) = shape(inner, met);
+        return (format!("{words}, or null"), unit);
     }
     if let Some(inner) = inside("Vec<") {
-        let (words, number) = shape(inner, met);
-        return (format!("list of {words}"), number);
+        let (words, unit) = shape(inner, met);
+        return (format!("list of {words}"), unit);
     }
     if let Some((_, inner)) = inside("BTreeMap<").and_then(|rest| rest.split_once(", ")) {
-        let (words, number) = shape(inner, met);
-        return (format!("object: {words} by name"), number);
+        let (words, unit) = shape(inner, met);
+        return (format!("object: {words} by name"), unit);
     }
     if let Some(inner) = of.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
-        let parts: Vec<(String, bool)> = inner.split(", ").map(|part| shape(part, met)).collect();
-        let words: Vec<&str> = parts.iter().map(|(words, _)| words.as_str()).collect();
-        return (
-            format!("[{}]", words.join("; ")),
-            parts.iter().any(|(_, number)| *number),
-        );
+        let parts = inner.split(", ").map(|part| shape(part, met));
+        let (words, units): (Vec<String>, Vec<&str>) = parts.unzip();
+        let unit = units.into_iter().find(|unit| !unit.is_empty());
+        return (format!("[{}]", words.join("; ")), unit.unwrap_or_default());
     }
-    match of {
-        "u8" | "u16" | "u32" | "u64" | "usize" => ("whole number".to_owned(), true),
-        "f64" => ("number".to_owned(), true),
-        "T" => ("number".to_owned(), false),
-        "bool" => ("true or false".to_owned(), false),
-        "String" => ("text".to_owned(), false),
+    if let Some((_, words, unit)) = NUMBERS.iter().find(|(name, ..)| *name == of) {
+        return ((*words).to_owned(), unit);
+    }
+    let (words, unit) = match of {
+        "u8" | "u16" | "u32" | "u64" | "usize" => (WHOLE, COUNT),
+        // The numbers of a generic one have the unit of the field that holds it.
+        "T" => (FRACTION, ""),
+        "bool" => ("true or false", ""),
+        "String" => ("text", ""),
         _ => {
-            let (name, inner) = of.split_once('<').unwrap_or((of, ""));
+            let (name, inner) = of.split_once('<').unwrap_or((of, "T>"));
             met.push(name.to_owned());
-            // The numbers of a generic one have the unit of the field that holds it.
-            (format!("`{name}`"), !inner.is_empty() && inner != "T>")
+            let (_, unit) = shape(inner.trim_end_matches('>'), met);
+            return (format!("`{name}`"), unit);
         }
-    }
+    };
+    (words.to_owned(), unit)
 }
 
 /// What a column holds, in words.
@@ -326,6 +282,8 @@ mod tests {
         assert_eq!(field("Figure", "at_least"), ("true or false".into(), ""));
         assert_eq!(field("Goodput", "bps"), ("whole number".into(), "bit/s"));
         assert_eq!(field("Messages", "total"), ("whole number".into(), "count"));
+        assert_eq!(field("Summary", "seed"), ("whole number".into(), "number"));
+        assert_eq!(field("Pauses", "counts").1, "count");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use crate::curves::{CURVES_SCHEMA, Curves};
 use crate::folder::{RunFolder, open_locked};
+use crate::kind::{InBytes, Kib, Seconds};
 use crate::record::{FlowRow, Names, RunRecord};
 use crate::summary::Summary;
 use crate::tables::{self, Look, Table};
@@ -31,18 +32,18 @@ pub struct Meta {
     /// When the run began, RFC 3339.
     pub started: String,
     /// How long it took, in seconds.
-    pub wall_s: f64,
+    pub wall_s: Seconds,
     /// Threads used.
     pub threads: u16,
     /// Most memory that the process had held before it wrote these files, in KiB; 0 where the system does not say.
     #[serde(default)]
-    pub memory_kib: u64,
+    pub memory_kib: Kib,
     /// Hash of the resolved scenario and of the files that it names, 16 hexadecimal digits: whose results these are.
     #[serde(default)]
     pub scenario: String,
     /// Length of every other file of the run, by name, by which a damaged one is found.
     #[serde(default)]
-    pub bytes: BTreeMap<String, u64>,
+    pub bytes: BTreeMap<String, InBytes>,
 }
 
 /// Which files a run directory gets besides `resolved.toml`, `summary.json` and `meta.json`.

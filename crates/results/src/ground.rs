@@ -1,6 +1,7 @@
 //! What figures of a run rest on: what its ports have room for, what was cut off its traffic, and whether data that a
 //! receiver had asked for was lost.
 
+use crate::kind::InBytes;
 use crate::record::{PortRow, RunRecord};
 use crate::summary::Summary;
 use model::Class;
@@ -21,9 +22,9 @@ pub struct Ground {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {
     /// The most that can wait of it: overcommitment times what a round trip takes, and what the transport adds to that.
-    pub bytes: u64,
+    pub bytes: InBytes,
     /// What the least of these ports holds, in bytes.
-    pub port_bytes: u64,
+    pub port_bytes: InBytes,
 }
 
 /// Data that a receiver had asked for, by credit, grant, pull, token or slot.

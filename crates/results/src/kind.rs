@@ -1,4 +1,41 @@
-//! What columns hold: how it is stored, and in which unit.
+//! What columns and documents hold: how it is stored, and in which unit.
+//!
+//! A column has a [`Kind`]. A number of a document (`summary.json`, `curves.json`, `meta.json`) has one of the types below,
+//! and whole numbers of any other type count something: [`dictionary`](crate::dictionary) reads them from the sources.
+
+/// Picoseconds.
+pub type Ps = u64;
+/// Seconds.
+pub type Seconds = f64;
+/// Bytes.
+pub type InBytes = u64;
+/// Bytes, in units of 1024.
+pub type Kib = u64;
+/// Bits per second.
+pub type BitRate = u64;
+/// A ratio of two of the same kind.
+pub type Ratio = f64;
+/// A share, in units of 1/10000.
+pub type TenThousandth = u32;
+/// Which one of several it is.
+pub type Which = u32;
+/// Which random streams.
+pub type Seed = u64;
+
+/// How these are said: the type, what JSON has, and the unit.
+pub(crate) const NUMBERS: [(&str, &str, &str); 9] = [
+    ("Ps", WHOLE, "ps"),
+    ("Seconds", FRACTION, "s"),
+    ("InBytes", WHOLE, "B"),
+    ("Kib", WHOLE, "KiB"),
+    ("BitRate", WHOLE, "bit/s"),
+    ("Ratio", FRACTION, "ratio"),
+    ("TenThousandth", WHOLE, "1/10000"),
+    ("Which", WHOLE, "number"),
+    ("Seed", WHOLE, "number"),
+];
+pub(crate) const WHOLE: &str = "whole number";
+pub(crate) const FRACTION: &str = "number";
 
 /// What a whole number says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

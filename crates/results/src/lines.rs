@@ -1,5 +1,6 @@
 //! How busy the lines of links were.
 
+use crate::kind::{InBytes, Ratio};
 use crate::record::{PortRow, RunRecord};
 use crate::summary::active;
 use model::Class;
@@ -15,13 +16,13 @@ pub struct LinkGroup {
     /// How many.
     pub links: u64,
     /// Mean share of the run's active time in which the line was busy.
-    pub utilisation_mean: f64,
+    pub utilisation_mean: Ratio,
     /// Greatest such share.
-    pub utilisation_max: f64,
+    pub utilisation_max: Ratio,
     /// The link that has it.
     pub busiest: String,
     /// Most bytes of data that waited at once in one of the ports.
-    pub queue_max: u64,
+    pub queue_max: InBytes,
     /// Packets dropped, credits left out.
     pub dropped: u64,
 }

@@ -6,6 +6,7 @@
 
 use crate::apart::{self, Control, OfTag, OfTransport, OwnCounter, Pauses};
 use crate::ground::{Asked, Ground};
+use crate::kind::{BitRate, InBytes, Ps, Ratio, Seed, Which};
 use crate::lines::LinkGroup;
 use crate::queues::{data_queue_max, queue_max};
 use crate::record::{FlowRow, PortRow, RunRecord, Status, StuckRow};
@@ -27,7 +28,7 @@ pub const SLOWEST_MAX: usize = 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Version of this layout.
-    pub schema: u32,
+    pub schema: Which,
     /// Short name of the scenario.
     pub scenario: String,
     /// The scenario in a few words.
@@ -38,7 +39,7 @@ pub struct Summary {
     #[serde(default = "credit")]
     pub credit: String,
     /// Seed of every random stream.
-    pub seed: u64,
+    pub seed: Seed,
     /// Hash over what happened, 16 hexadecimal digits; `none` of a run that was interrupted.
     pub fingerprint: String,
     /// Hash over the messages that were asked for: sender, receiver, size and start; 16 hexadecimal digits. Runs
@@ -60,9 +61,9 @@ pub struct Summary {
     #[serde(default)]
     pub backlog_grew: bool,
     /// Measurement window, from and until; `null` where it has no end.
-    pub window_ps: (u64, Option<u64>),
+    pub window_ps: (Ps, Option<Ps>),
     /// When the last thing happened.
-    pub end_ps: u64,
+    pub end_ps: Ps,
     /// Packets delivered over links.
     pub hops: u64,
     /// How many messages, and what became of them.
@@ -72,7 +73,7 @@ pub struct Summary {
     /// Bytes that receivers accepted per time, over all hosts.
     pub goodput: Option<Goodput>,
     /// Jain's index over the mean rates of the counted messages.
-    pub fairness: Option<f64>,
+    pub fairness: Option<Ratio>,
     /// The fullest port of a switch.
     pub queue_max: Option<QueueMax>,
     /// The port of a switch that held the most data, control packets left out, where that was asked for.
@@ -120,9 +121,9 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// The host that reports it.
-    pub host: u32,
+    pub host: Which,
     /// Its connection.
-    pub conn: u32,
+    pub conn: Which,
     /// Its role and state, in the transport's words.
     pub state: String,
     /// What it waits for.
@@ -147,7 +148,7 @@ pub struct Messages {
     /// Counted ones with a set end; they have no completion time.
     pub timed: u64,
     /// Bytes of the counted ones; of those with a set end, what was received.
-    pub bytes: u64,
+    pub bytes: InBytes,
 }
 
 /// Messages of a range of sizes.
@@ -156,17 +157,17 @@ pub struct SizeBin {
     /// `all`, `s`, `m`, `l` or `xl`.
     pub name: String,
     /// Sizes above this.
-    pub above: u64,
+    pub above: InBytes,
     /// Sizes up to this; `None` without limit.
-    pub up_to: Option<u64>,
+    pub up_to: Option<InBytes>,
     /// Messages, unfinished ones included.
     pub messages: u64,
     /// Unfinished ones.
     pub unfinished: u64,
     /// Time from the start at the sender to the last byte at the receiver.
-    pub fct_ps: Option<Dist<u64>>,
+    pub fct_ps: Option<Dist<Ps>>,
     /// Completion time over that in an idle network.
-    pub slowdown: Option<Dist<f64>>,
+    pub slowdown: Option<Dist<Ratio>>,
 }
 
 /// Whether a bin holds messages of `size`; an empty message belongs to the smallest ones.
@@ -206,11 +207,11 @@ impl SizeBin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Goodput {
     /// Sum over all hosts.
-    pub bps: u64,
+    pub bps: BitRate,
     /// The time it is taken over: from the first start to the last end inside the window.
-    pub from_ps: u64,
+    pub from_ps: Ps,
     /// Its end.
-    pub until_ps: u64,
+    pub until_ps: Ps,
 }
 
 /// The fullest port of a switch.
@@ -218,7 +219,7 @@ pub struct Goodput {
 pub struct QueueMax {
     /// Most bytes of data that waited at once; with what was left of the frame on the line where
     /// the port is a plain FIFO, without it at every other port.
-    pub bytes: u64,
+    pub bytes: InBytes,
     /// Where.
     pub port: String,
 }
@@ -243,9 +244,9 @@ pub struct Drops {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountedSummary {
     /// Its first moment.
-    pub from_ps: u64,
+    pub from_ps: Ps,
     /// The first moment after it.
-    pub until_ps: u64,
+    pub until_ps: Ps,
     /// The fullest port of a switch in it.
     pub queue_max: Option<QueueMax>,
     /// Packets that were lost in it.
@@ -269,7 +270,7 @@ pub struct Credits {
     pub dropped_on_way: u64,
     /// Wasted over wasted and used, of those that arrived: the share of the data direction left idle;
     /// `None` where none arrived. [xpass s6.3]
-    pub waste: Option<f64>,
+    pub waste: Option<Ratio>,
 }
 
 impl Credits {
@@ -302,25 +303,25 @@ pub struct Packets {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slow {
     /// Its number.
-    pub message: u32,
+    pub message: Which,
     /// Its connection.
-    pub conn: u32,
+    pub conn: Which,
     /// Sending host.
-    pub src: u32,
+    pub src: Which,
     /// Receiving host.
-    pub dst: u32,
+    pub dst: Which,
     /// Name of the sending host.
     pub from: String,
     /// Name of the receiving host.
     pub to: String,
     /// Bytes.
-    pub size: u64,
+    pub size: InBytes,
     /// When it started.
-    pub start_ps: u64,
+    pub start_ps: Ps,
     /// How long it took.
-    pub fct_ps: Figure<u64>,
+    pub fct_ps: Figure<Ps>,
     /// Over the time in an idle network.
-    pub slowdown: Figure<f64>,
+    pub slowdown: Figure<Ratio>,
     /// Its tag.
     pub tag: String,
 }
@@ -333,13 +334,13 @@ pub struct DerivedSummary {
     /// Switches.
     pub switches: u32,
     /// Rate of a host's link.
-    pub host_rate_bps: u64,
+    pub host_rate_bps: BitRate,
     /// Longest round trip of an idle network, frames included.
-    pub base_rtt_ps: u64,
+    pub base_rtt_ps: Ps,
     /// The same without frames.
-    pub propagation_rtt_ps: u64,
+    pub propagation_rtt_ps: Ps,
     /// Bandwidth-delay product in wire bytes.
-    pub bdp: u64,
+    pub bdp: InBytes,
 }
 
 /// Upper ends of the size bins and their names. [xpass s6.3]
