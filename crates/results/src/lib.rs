@@ -17,7 +17,7 @@ mod folder;
 mod grid;
 mod ground;
 pub mod human;
-mod kind;
+pub mod kind;
 mod line;
 mod lines;
 mod queues;
