@@ -82,13 +82,21 @@ impl Curves {
             .iter()
             .filter(|flow| counts(flow, &run.window))
             .collect();
-        let bins = summary.sizes.iter();
+        let mut sizes: Vec<SizeCurves> = Vec::new();
+        for bin in &summary.sizes {
+            // A bin that has all of them has the curves of all.
+            let all = sizes.first().filter(|all| all.messages == bin.messages);
+            let of_all = all.map(|all| SizeCurves {
+                name: bin.name.clone(),
+                label: bin.label(),
+                ..all.clone()
+            });
+            sizes.extend(of_all.or_else(|| of_bin(bin, &counted, run.end, &shares)));
+        }
         Self {
             schema: CURVES_SCHEMA,
             fingerprint: summary.fingerprint.clone(),
-            sizes: bins
-                .filter_map(|bin| of_bin(bin, &counted, run.end, &shares))
-                .collect(),
+            sizes,
             shares,
             queue: queue(run),
         }

@@ -124,6 +124,21 @@ impl PortSeries {
         }
     }
 
+    /// Forgets what came after a moment.
+    pub fn cut(&mut self, after: Time) {
+        self.moments
+            .truncate(self.moments.partition_point(|&at| at <= after));
+        if self.moments.is_empty() {
+            self.clear();
+            return;
+        }
+        self.news
+            .truncate(self.news.partition_point(|row| row.at <= after));
+        let mut last = self.links.clone();
+        self.each_with_place(|place, _, row| last[place] = *row);
+        self.last = last;
+    }
+
     /// Forgets all moments but some.
     pub fn retain(&mut self, keeps: impl Fn(Time) -> bool) {
         let numbers: Vec<u32> = self.links().collect();
@@ -322,6 +337,17 @@ mod tests {
             thinned.retain(keeps);
             let fewer: Vec<_> = all.into_iter().filter(|rows| keeps(rows[0].at)).collect();
             assert_eq!(thinned, series(&fewer), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_what_an_earlier_end_would_have_said() {
+        for (seed, end) in (0..50).zip((0..45).map(|at| Time(at * 10 + at % 2)).cycle()) {
+            let all = samples(seed);
+            let mut cut = series(&all);
+            cut.cut(end);
+            let fewer: Vec<_> = all.into_iter().filter(|rows| rows[0].at <= end).collect();
+            assert_eq!(cut, series(&fewer), "seed {seed}, {end}");
         }
     }
 

@@ -498,7 +498,7 @@ fn messages(run: &RunRecord, counted: &[&FlowRow]) -> Messages {
 }
 
 fn size_bins(counted: &[&FlowRow], end: Time) -> Vec<SizeBin> {
-    let bin = |name: &str, above: u64, up_to: Option<u64>| {
+    let of = |name: &str, above: u64, up_to: Option<u64>| {
         let (mut times, mut slowdowns) = (Vec::new(), Vec::new());
         for flow in counted.iter().filter(|flow| holds(above, up_to, flow.size)) {
             times.extend(fct(flow, end));
@@ -514,7 +514,21 @@ fn size_bins(counted: &[&FlowRow], end: Time) -> Vec<SizeBin> {
             slowdown: Dist::of(&slowdowns),
         }
     };
-    let mut bins = vec![bin("all", 0, None)];
+    let all = of("all", 0, None);
+    // What all of them have, they have in their bin: no number is put into order twice.
+    let bin = |name: &str, above, up_to| {
+        let inside = |flow: &&&FlowRow| holds(above, up_to, flow.size);
+        if counted.iter().filter(inside).count() < counted.len() {
+            return of(name, above, up_to);
+        }
+        SizeBin {
+            name: name.into(),
+            above,
+            up_to,
+            ..all.clone()
+        }
+    };
+    let mut bins = vec![all.clone()];
     let mut above = 0;
     for (name, top) in BINS {
         bins.push(bin(name, above, Some(top)));

@@ -51,7 +51,7 @@ impl<'a> Collector<'a> {
     /// What was sampled up to the `end` of the run. Timers ring for a while after it.
     pub(crate) fn samples(mut self, end: Time) -> (PortSeries, Vec<FlowSeriesRow>) {
         if self.ports.moments().last().is_some_and(|&last| last > end) {
-            self.ports.retain(|at| at <= end);
+            self.ports.cut(end);
         }
         self.flows.retain(|row| row.at <= end);
         (self.ports, self.flows)
