@@ -82,6 +82,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("homa-ns2-messages"),
     experiment!("homa-omnet-messages"),
     experiment!("ndp-htsim-messages"),
+    experiment!("ndp-htsim-small"),
     experiment!("ndp-incast"),
     experiment!("ndp-permutation"),
     experiment!("ndp-degraded"),
