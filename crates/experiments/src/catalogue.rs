@@ -98,6 +98,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("phost-yaps"),
     experiment!("dcpim-load"),
     experiment!("dcpim-artefact"),
+    experiment!("dcpim-worst-case"),
     experiment!("sird-incasts"),
     experiment!("sird-outcast"),
     experiment!("sird-queues"),
