@@ -102,6 +102,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("sird-incasts"),
     experiment!("sird-outcast"),
     experiment!("sird-queues"),
+    experiment!("sird-core"),
     experiment!("sird-requests"),
     experiment!("sird-ns2-messages"),
     experiment!("dctcp-two-flows"),

@@ -8,7 +8,7 @@ mod queues;
 
 use crate::each::Each;
 use model::{ByClass, Class};
-use queues::{longest_queues, mean_queues};
+use queues::{longest_queues, mean_queues, queues_of_tors};
 use results::stats::{Figure, Sorted};
 use results::{FlowRow, PortRow, PortSeriesRow, RunRecord};
 use scenario::Assembled;
@@ -131,6 +131,8 @@ pub enum Metric {
     QueueLow,
     /// The largest that a queue of switch ports is found in a window, in bytes.
     QueueHigh,
+    /// The same of all ports of one top-of-rack switch together. [sird artefact, `post-process/produce_aggr.py`]
+    TorQueueHigh,
     /// This percentile over the samples in a window of the longest queue of switch ports, in bytes.
     QueueAt(u8),
     /// The mean over the samples in a window and the ports of switches, in bytes.
@@ -231,6 +233,7 @@ impl Metric {
             Self::DataQueueMax => "largest queue of data B".into(),
             Self::QueueLow => "least queue in window B".into(),
             Self::QueueHigh => "most queue in window B".into(),
+            Self::TorQueueHigh => "most queue of a ToR B".into(),
             Self::QueueAt(percent) => format!("{percent} % of queues below B"),
             Self::QueueMean => "mean queue B".into(),
             Self::QueueMeanTop => "mean queue of top port B".into(),
@@ -389,6 +392,7 @@ impl Metric {
                 .map_or(f64::NAN, |most| most as f64),
             Self::QueueLow => longest_queues(record, window).min().unwrap_or(0) as f64,
             Self::QueueHigh => longest_queues(record, window).max().unwrap_or(0) as f64,
+            Self::TorQueueHigh => queues_of_tors(record, window).max().unwrap_or(0) as f64,
             Self::QueueAt(percent) => {
                 let queues = longest_queues(record, window).map(|b| Figure {
                     value: b as f64,
