@@ -184,6 +184,71 @@ mod tests {
     }
 
     #[test]
+    fn a_warning_says_from_where_to_where_and_what_share_of_what_was_asked_for() {
+        let growth = Growth {
+            early: Bytes(10_000),
+            late: Bytes(35_000),
+            asked: Bytes(100_000),
+        };
+        let said = growth.to_string();
+        let (numbers, meaning) = said.split_once(": ").unwrap();
+        assert_eq!(
+            numbers,
+            "the backlog grew from 10 KB in the second quarter of the window to 35 KB in the last, \
+             by 25% of what was asked for"
+        );
+        assert_eq!(meaning, MEANS);
+    }
+
+    #[test]
+    fn fewer_than_two_hundred_messages_show_no_trend() {
+        // A server that does half of what it should.
+        let grew = |messages| growth(&queue(messages, 500), &ALWAYS, Time::NEVER).is_some();
+        assert_eq!([199, 200, 201].map(grew), [false, true, true]);
+    }
+
+    #[test]
+    fn growth_within_two_deviations_of_such_arrivals_is_chance() {
+        // A hundred messages arrive between the two quarters: two deviations are twenty of them, and the lag is 15 and 30.
+        let grew = |per_us| growth(&queue(200, per_us), &ALWAYS, Time::NEVER).is_some();
+        assert_eq!([850, 700].map(grew), [false, true]);
+    }
+
+    #[test]
+    fn growth_by_less_than_a_twentieth_of_what_was_asked_for_is_not_worth_a_warning() {
+        // Of 5000 messages two deviations are 141, a twentieth is 250, and the lag is 200 and 300.
+        let grew = |per_us| growth(&queue(10_000, per_us), &ALWAYS, Time::NEVER).is_some();
+        assert_eq!([960, 940].map(grew), [false, true]);
+    }
+
+    #[test]
+    fn growth_by_less_than_a_quarter_of_what_was_there_is_no_trend() {
+        // The server lags by a tenth, 50 KB, beside a message that is outstanding all the time.
+        let grew = |beside: u64| {
+            let mut flows = queue(1_000, 900);
+            flows[0] = FlowRow {
+                size: beside,
+                end: None,
+                ..flows[0]
+            };
+            growth(&flows, &ALWAYS, Time(1_000_000_000)).is_some()
+        };
+        assert_eq!([2_000_000, 100_000].map(grew), [false, true]);
+    }
+
+    #[test]
+    fn a_wave_at_the_end_is_no_growth_where_nothing_was_asked_for_before() {
+        let mut flows = queue(400, 1_100);
+        for (i, flow) in (0u64..).zip(&mut flows) {
+            // Both the last wave and the one before it come behind the middle of the last quarter.
+            let start = [0, 0, 3_700, 4_000][usize::try_from(i / 100).unwrap()] * 1_000_000;
+            flow.start = Some(Time(start));
+            flow.end = Some(Time(start + 400_000_000));
+        }
+        assert_eq!(growth(&flows, &ALWAYS, Time::NEVER), None);
+    }
+
+    #[test]
     fn messages_that_never_end_are_backlog_too() {
         let mut flows = queue(1_000, 1_100);
         for flow in flows.iter_mut().step_by(5) {
