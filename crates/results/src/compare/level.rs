@@ -173,6 +173,13 @@ mod tests {
         assert_eq!(ahead(&[three[0], three[2]], Better::Lower), [0, 1]);
     }
 
+    #[test]
+    fn intervals_that_touch_are_level() {
+        let best = (2.0, 2.2, false);
+        assert_eq!(ahead(&[best, (2.2, 2.4, false)], Better::Lower), [0, 1]);
+        assert_eq!(ahead(&[best, (2.21, 2.4, false)], Better::Lower), [0]);
+    }
+
     fn told(of: &[(f64, f64, bool)]) -> Vec<String> {
         let places = places(&cells(of), &vec![1; of.len()], Better::Lower);
         let told = places.into_iter().flatten();
@@ -200,6 +207,8 @@ mod tests {
         assert_eq!(told(&all), ["1", "2+", "2-3", "3-4"]);
         // Who may be ahead of everybody takes the first place from nobody for sure.
         assert_eq!(told(&[of(2.0, false), of(1.0, true)]), ["1-2", "1+"]);
+        // At least as long as the best may be as long.
+        assert_eq!(told(&[of(2.0, false), of(2.0, true)]), ["1-2", "1+"]);
     }
 
     #[test]
