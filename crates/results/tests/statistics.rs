@@ -4,7 +4,10 @@ mod common;
 
 use model::{Class, DropReason};
 use results::stats::Figure;
-use results::{FlowRow, RunRecord, SLOWEST_MAX, Summary, active, active_span, fct, slowdown};
+use results::{
+    Curves, FlowControl, FlowRow, OfTag, PortSeriesRow, QueueMax, RunRecord, SLOWEST_MAX, Status,
+    StuckRow, Summary, active, active_span, fct, ports_span, slowdown, telling, utilisation,
+};
 use units::{Span, Time};
 
 /// A message of `size` bytes from `start` to `end`, in picoseconds, that an idle network delivers in 100 ps.
@@ -200,6 +203,65 @@ fn the_slowest_come_first_and_equals_by_number() {
 }
 
 #[test]
+fn as_many_messages_as_are_listed_are_all_among_the_slowest() {
+    let listed = u32::try_from(SLOWEST_MAX).unwrap();
+    let flows = (0..listed).map(|n| flow(n, 1, Some(0), Some(200)));
+    let slowest = Summary::of(&run(flows.collect(), 9_000)).slowest;
+    assert_eq!(slowest.len(), SLOWEST_MAX);
+}
+
+#[test]
+fn messages_left_without_an_excuse_break_a_run_and_are_named() {
+    let mut run = half_done();
+    run.stuck.push(StuckRow {
+        host: 2,
+        conn: 1,
+        state: "sender".into(),
+        waits_for: "a credit".into(),
+    });
+    for (status, broken) in [
+        (Status::Complete, false),
+        (Status::Interrupted, false),
+        (Status::Stuck, true),
+        (Status::Unfinished, true),
+    ] {
+        run.status = status;
+        let summary = Summary::of(&run);
+        let named: Vec<_> = summary
+            .stuck
+            .iter()
+            .map(|row| (row.host, row.conn))
+            .collect();
+        let expected: &[(u32, u32)] = if broken { &[(2, 1)] } else { &[] };
+        assert_eq!(
+            (summary.broken(), &named[..]),
+            (broken, expected),
+            "{status:?}"
+        );
+    }
+    run.status = Status::Complete;
+    run.conservation = Err("one packet is missing".into());
+    assert!(Summary::of(&run).broken());
+}
+
+#[test]
+fn a_window_without_an_end_has_none() {
+    let mut run = half_done();
+    assert_eq!(Summary::of(&run).window_ps, (0, None));
+    run.window = Time(5)..Time(3_000);
+    assert_eq!(Summary::of(&run).window_ps, (5, Some(3_000)));
+}
+
+#[test]
+fn a_summary_that_does_not_name_its_credits_calls_them_so() {
+    let mut told = serde_json::to_value(Summary::of(&half_done())).unwrap();
+    let named = told.as_object_mut().unwrap().remove("credit");
+    assert_eq!(named, Some("credit".into()));
+    let read: Summary = serde_json::from_value(told).unwrap();
+    assert_eq!(read.credit, "credit");
+}
+
+#[test]
 fn a_tag_takes_from_its_first_start_to_its_last_end_and_names_its_stragglers() {
     let ends = [(100, 200), (150, 250), (150, 350), (100, 301)];
     let mut flows: Vec<FlowRow> = (0..)
@@ -221,6 +283,27 @@ fn a_tag_takes_from_its_first_start_to_its_last_end_and_names_its_stragglers() {
     // They take 100, 100, 200 and 201 ps: more than twice the median is the last alone.
     assert_eq!((told(0), tags[0].took_ps), ((4, 28, 0, 1), exact(250)));
     assert_eq!((told(1), tags[1].took_ps), ((1, 9, 1, 0), bound(600)));
+}
+
+#[test]
+fn the_tag_that_lacks_messages_comes_first_and_then_the_one_with_the_longest_tail() {
+    let ends = [Some(200), Some(900), None, Some(500)];
+    let flows = (0u16..).zip(ends).map(|(tag, end)| FlowRow {
+        tag,
+        ..flow(u32::from(tag), 7, Some(100), end)
+    });
+    let mut run = run(flows.collect(), 300);
+    run.tags = ["fast", "slow", "open", "middling"]
+        .map(String::from)
+        .to_vec();
+    let mut tags = Summary::of(&run).tags;
+    let told = |tags: &[OfTag]| -> Vec<String> {
+        telling(tags).iter().map(|tag| tag.name.clone()).collect()
+    };
+    let expected = ["open", "slow", "middling", "fast"];
+    assert_eq!(told(&tags), expected);
+    tags.reverse();
+    assert_eq!(told(&tags), expected, "whatever their numbers are");
 }
 
 #[test]
@@ -337,6 +420,186 @@ fn a_group_of_links_has_the_mean_and_the_most_of_its_lines() {
 }
 
 #[test]
+fn what_comes_after_the_last_message_makes_no_line_idle() {
+    let mut run = run(vec![flow(0, 1_000, Some(0), Some(2_000))], 4_000);
+    run.ports[1].bytes[Class::Plain] = 25;
+    assert_eq!(ports_span(&run), Span(2_000));
+    // More than fits into the time of the message has left after it.
+    run.ports[1].bytes[Class::Plain] = 26;
+    assert_eq!(ports_span(&run), Span(4_000));
+}
+
+#[test]
+fn of_a_frame_on_the_line_at_either_end_counts_what_is_within() {
+    let mut port = half_done().ports.swap_remove(1);
+    // 40 B take 3.2 ns of 4; 0.4 ns of one more are ahead, and 0.8 ns of the last one come afterwards.
+    port.bytes[Class::Plain] = 40;
+    (port.ahead, port.rest) = (Span(400), Span(800));
+    let busy = utilisation(&port, Span(4_000));
+    assert!((busy - 0.7).abs() < 1e-12, "{busy}");
+}
+
+#[test]
+fn the_port_that_held_the_most_data_is_named_where_that_was_asked_for() {
+    let mut run = half_done();
+    let told = |run: &RunRecord| Summary::of(run).data_queue_max;
+    assert_eq!(told(&run), None);
+    for (link, most) in [(1, 700), (3, 900), (5, 900)] {
+        run.ports[link].data_max = Some(most);
+    }
+    let port = run.ports[3].name();
+    assert_eq!(told(&run), Some(QueueMax { bytes: 900, port }));
+}
+
+#[test]
+fn pauses_are_summed_over_ports_and_the_longest_stands_apart() {
+    let mut run = half_done();
+    for (link, n) in [(0, 1), (3, 4)] {
+        let port = &mut run.ports[link];
+        (port.pauses, port.headroom_max) = (n, 100 * n);
+        (port.paused, port.pause_longest) = (Span(50 * n), Span(20 * n));
+    }
+    assert!(Summary::of(&run).flow_control.is_none(), "nobody pauses");
+    run.flow_control = Some(FlowControl {
+        name: "pfc".into(),
+        counts: vec![("resumes".into(), 3)],
+    });
+    let told = Summary::of(&run).flow_control.unwrap();
+    assert_eq!((told.name.as_str(), told.counts["resumes"]), ("pfc", 3));
+    assert_eq!((told.pauses, told.paused_ps), (5, 250));
+    assert_eq!((told.longest_ps, told.headroom_max), (80, 400));
+}
+
+#[test]
+fn a_counter_is_summed_over_the_hosts_of_its_transport_alone() {
+    const fn counter(name: &'static str) -> model::Counter {
+        model::Counter {
+            name,
+            unit: "packets",
+            meaning: "What a test says.",
+            hashed: false,
+        }
+    }
+    static KEPT: model::Counter = counter("kept");
+    static LEFT: model::Counter = counter("left");
+    let mut run = half_done();
+    run.transports.push("dctcp".into());
+    let counts = [(0, 1, 5, 1), (0, 0, 10, 2), (1, 1, 20, 3), (1, 0, 40, 4)];
+    let of = |(host, transport, kept, left)| model::HostCounts {
+        host,
+        transport,
+        totals: model::Totals::default(),
+        own: vec![(&KEPT, kept), (&LEFT, left)],
+    };
+    run.counts = counts.map(of).to_vec();
+    let counters = Summary::of(&run).counters;
+    let told: Vec<_> = counters
+        .iter()
+        .map(|sum| (sum.transport.as_str(), sum.name.as_str(), sum.value))
+        .collect();
+    let expected = [
+        ("expresspass", "kept", 50),
+        ("expresspass", "left", 6),
+        ("dctcp", "kept", 25),
+        ("dctcp", "left", 4),
+    ];
+    assert_eq!(told, expected);
+}
+
+/// What ports 0 (of a host), 1 and 3 held every nanosecond from the start of the run on.
+fn sampled(run: &mut RunRecord, queues: &[[u64; 3]]) {
+    for (at, queues) in (0..).zip(queues) {
+        let row = |(link, &queue): (u32, &u64)| PortSeriesRow {
+            at: Time(at * 1_000),
+            link,
+            queue,
+            credits: 0,
+            sent: model::ByClass::default(),
+            marked: 0,
+            dropped: model::ByClass::default(),
+        };
+        let rows: Vec<_> = [0, 1, 3].into_iter().zip(queues).map(row).collect();
+        run.port_series.push(Time(at * 1_000), rows.into_iter());
+    }
+}
+
+fn queue_of(run: &RunRecord) -> Option<(u64, u64, Vec<u64>)> {
+    let queue = Curves::of(run, &Summary::of(run)).queue?;
+    Some((queue.from_ps, queue.until_ps, queue.most))
+}
+
+#[test]
+fn a_curve_of_queues_has_the_fullest_port_of_a_switch_while_messages_are_under_way() {
+    let flows = vec![flow(0, 1_000, Some(1_000), Some(5_000))];
+    let mut run = run(flows, 7_000);
+    assert_eq!(queue_of(&run), None, "no port was sampled");
+    let queues = [
+        [90, 70, 70],
+        [90, 10, 0],
+        [90, 10, 20],
+        [90, 30, 20],
+        [90, 0, 0],
+        [90, 40, 50],
+        [90, 60, 80],
+    ];
+    sampled(&mut run, &queues);
+    assert_eq!(
+        queue_of(&run),
+        Some((1_000, 5_000, vec![10, 20, 30, 0, 50]))
+    );
+    let (start, end) = (run.flows[0].start, run.flows[0].end);
+    (run.flows[0].start, run.flows[0].end) = (Some(Time(1_500)), Some(Time(3_500)));
+    assert_eq!(queue_of(&run), Some((1_500, 3_500, vec![20, 30])));
+    run.flows[0].end = Some(Time(2_500));
+    assert_eq!(queue_of(&run), None, "one moment is no curve");
+    (run.flows[0].start, run.flows[0].end) = (start, end);
+    for link in [1, 3] {
+        run.ports[link].from_tier = 0;
+    }
+    assert_eq!(queue_of(&run), None, "no port of a switch was sampled");
+}
+
+#[test]
+fn a_curve_of_queues_keeps_the_most_of_moments_that_it_puts_together() {
+    let mut run = run(vec![flow(0, 1_000, Some(0), Some(319_000))], 400_000);
+    let queues: Vec<[u64; 3]> = (0..320).map(|n| [0, n, 320 - n]).collect();
+    sampled(&mut run, &queues);
+    let (_, _, most) = queue_of(&run).unwrap();
+    let expected = (0..160).map(|n| (2 * n + 1).max(320 - 2 * n));
+    assert_eq!(most, expected.collect::<Vec<u64>>());
+}
+
+#[test]
+fn curves_have_the_quantiles_of_every_range_with_messages() {
+    let run = half_done();
+    let summary = Summary::of(&run);
+    let curves = Curves::of(&run, &summary);
+    let at = |share: u32| curves.shares.iter().position(|&at| at == share).unwrap();
+    let (least, most) = (at(0), at(10_000));
+    let told: Vec<_> = curves
+        .sizes
+        .iter()
+        .map(|of| {
+            (
+                of.name.as_str(),
+                of.messages,
+                of.fct_ps[least],
+                of.fct_ps[most],
+            )
+        })
+        .collect();
+    // Both are small; the open one took the 3 ns up to the end of the run, at least.
+    assert_eq!(told, [("all", 2, 2_000, 3_000), ("s", 2, 2_000, 3_000)]);
+    let all = &curves.sizes[0];
+    assert_eq!(
+        (all.fct_exact, all.slowdown_exact),
+        (at(5_000) + 1, at(5_000) + 1)
+    );
+    assert_eq!(all.ideal_ps, vec![100; curves.shares.len()]);
+    assert_eq!(all.label, "all sizes");
+}
+
+#[test]
 fn data_that_a_receiver_had_to_drop_is_a_warning() {
     static NOT_KEPT: model::Counter = model::Counter {
         name: "not_kept",
@@ -378,6 +641,7 @@ fn what_the_numbers_say_of_themselves_is_a_warning() {
     let took = |ps| run(vec![flow(0, 1, Some(0), Some(ps))], 9_000);
     assert!(says(&took(99), early) && !says(&took(100), "faster"));
     assert!(says(&half_done(), "1 of 2 counted messages did not finish"));
+    assert!(!says(&half_done(), "had not started"));
     assert!(!says(&took(100), "did not finish"));
     let mut outside = took(100);
     outside.window = Time(1)..Time(5);
