@@ -442,6 +442,17 @@ mod tests {
     }
 
     #[test]
+    fn an_alarm_as_far_ahead_as_near_ones_reach_rings_no_sooner() {
+        let (mut timers, mut alarms) = (Timers::default(), [Alarm::OFF; 2]);
+        timers.set(&mut alarms[0], 0, Time(5));
+        timers.set(&mut alarms[1], 1, Time(SPAN));
+        assert_eq!((timers.len(), timers.next()), (2, Time(5)));
+        timers.gone();
+        assert_eq!((timers.len(), timers.next()), (1, Time(SPAN)));
+        assert_eq!(timers.due(Time(SPAN)), Some(1));
+    }
+
+    #[test]
     #[should_panic(expected = "queued for")]
     fn an_alarm_that_would_ring_too_late_is_noticed() {
         Alarm::LATE.check();
