@@ -580,6 +580,26 @@ mod tests {
     }
 
     #[test]
+    fn frames_of_a_second_message_are_counted_from_where_it_begins() {
+        let mut message = announced(350);
+        for offset in [0, 100, 200, 300] {
+            data(&mut message, 1, offset, None);
+        }
+        message.finish(&mut Bench::at(at(2)).cx(), CONN);
+        let said = Announcement {
+            ordinal: 1,
+            end: 700,
+            cut: false,
+            frame: FRAME,
+            unasked: 200,
+            reach: u64::MAX,
+        };
+        assert_eq!(message.on_announcement(at(5), said), Came::New);
+        let second = message.on_unasked(at(25), 450, |frame| Span::us(u64::from(frame) / 50));
+        assert_eq!(second, Some(Span::us(16)));
+    }
+
+    #[test]
     fn other_messages_are_told_from_this() {
         let mut message = announced(350);
         for offset in [0, 100, 200] {
