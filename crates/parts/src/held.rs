@@ -128,6 +128,7 @@ mod tests {
         assert_eq!(tokens.drop_old(Time(10)), 0, "the last moment counts");
         assert_eq!(tokens.drop_old(Time(11)), 1);
         assert_eq!(tokens.first(), Some(&token(1000, 20)));
+        assert!(!tokens.is_empty());
         assert_eq!(tokens.last(), Some(&token(500, 30)));
         assert!(tokens.any_at(Time(30)) && !tokens.any_at(Time(31)));
         assert_eq!(tokens.pop(), Some(token(1000, 20)));

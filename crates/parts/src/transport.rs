@@ -497,8 +497,10 @@ mod tests {
         assert!(factory.settle(&facts).unwrap().is_none());
         assert!(factory.control(&facts).is_empty());
         assert!(!factory.sprays() && factory.first_wait().is_none());
+        assert!(factory.unread().is_empty() && factory.patience().is_none());
         assert_eq!(factory.remembers(), Span::ZERO);
-        assert!(factory.window_max(Encap::PAPER).is_none() && !factory.counts_on_cables());
+        assert!(factory.window_max(Encap::PAPER).is_none() && factory.window_key().is_none());
+        assert!(!factory.counts_on_cables());
         assert!(
             [false, true]
                 .iter()
@@ -544,6 +546,8 @@ mod tests {
         assert_eq!(port(|_| {}), plain);
         assert_eq!(port(|f| f.priorities = 0), plain);
         assert_eq!(port(|f| f.priorities = 200), plain.clone().prioritised(8));
+        let three = Fabric::prioritised(3).port(Bytes(9_000));
+        assert_eq!(three, plain.clone().prioritised(3));
         assert_eq!(port(|f| f.mark = Some(MARK)), plain.clone().marking(MARK));
         assert_eq!(port(|f| f.drop = Some(DROP)), plain.clone().dropping(DROP));
         let background = QueueSpec::background(Class::Control);
@@ -559,6 +563,18 @@ mod tests {
         // A port of its own making has the scenario's buffer.
         let own = |f: &mut Fabric| f.own = Some(PortSpec::fifo(Bytes(1)).prioritised(2));
         assert_eq!(port(own), plain.prioritised(2));
+    }
+
+    #[test]
+    fn parameters_without_effect_are_those_whose_condition_holds() {
+        let (window, pacing): (Unread, Unread) = (
+            ("window = 0", &["grant", "burst"]),
+            ("pacing = false", &["rate"]),
+        );
+        let of = |first, second| unread([(first, window), (second, pacing)]);
+        assert_eq!(of(false, false), []);
+        assert_eq!(of(true, false), [window]);
+        assert_eq!(of(true, true), [window, pacing]);
     }
 
     #[test]
