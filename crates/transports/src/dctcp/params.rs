@@ -428,4 +428,14 @@ mod tests {
         };
         assert_eq!(plain.mark_spec(Rate::gbps(10), Encap::PAPER), None);
     }
+
+    #[test]
+    fn a_receiver_looks_until_every_timeout_of_its_sender_is_over() {
+        let looks = |rto_max: &str| {
+            let text = format!("rto_initial = \"10ms\"\nrto_max = \"{rto_max}\"\nretries_max = 3");
+            read(&text).unwrap().looks_max()
+        };
+        // Three doublings reach the longest timeout, then come three tries, and two looks more.
+        assert_eq!(["80ms", "81ms", "10ms"].map(looks), [8, 9, 5]);
+    }
 }

@@ -259,11 +259,43 @@ pub(super) fn in_band(packet: &mut Packet, class: Class) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{ConnId, HostId};
 
     #[test]
     fn an_echo_finds_its_credit_across_the_wrap() {
         assert_eq!(credits_since(5, 3), 2);
         assert_eq!(credits_since((1 << 22) + 1, ECHO), 2);
         assert_eq!(credits_since(3 << 32, 0), 0);
+    }
+
+    #[test]
+    fn only_what_a_sender_says_of_its_data_goes_with_the_data() {
+        let class_of = |mut packet: Packet| {
+            in_band(&mut packet, Class::Scheduled);
+            packet.class()
+        };
+        let (to, conn) = (HostId(1), ConnId(7));
+        let stop = Stop {
+            end: 9,
+            answered: 0,
+            nth: 0,
+            early: false,
+            one_shot: false,
+            gone: false,
+        };
+        let stop = stop.packet(to, conn, 84);
+        assert_eq!(class_of(stop), Class::Scheduled);
+        let probe = Probe {
+            position: 9,
+            last: true,
+        };
+        let probe = probe.packet(to, conn, 84);
+        assert_eq!(class_of(probe), Class::Scheduled);
+        assert_eq!(class_of(unscheduled(probe)), Class::Unscheduled);
+        let ack = StopAck {
+            next: 9,
+            gone: false,
+        };
+        assert_eq!(class_of(ack.packet(to, conn, 84)), Class::Control);
     }
 }

@@ -255,3 +255,35 @@ const PROFILES: &Profiles<Params> = &[
 pub(super) fn parameters() -> Vec<Parameter> {
     keys::document(PROFILES, KEYS, &Params::DEFAULT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hosts in racks of two: 4 us to the other one of the rack and back, and 10 us to any other.
+    struct Racks;
+
+    impl Net for Racks {
+        fn hosts(&self) -> u32 {
+            6
+        }
+        fn rate(&self, _: HostId) -> Rate {
+            Rate::gbps(100)
+        }
+        fn rack(&self, host: HostId) -> u32 {
+            host.0 / 2
+        }
+        fn ways(&self, a: HostId, b: HostId) -> u16 {
+            u16::from(a != b)
+        }
+        fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
+            let near = self.rack(a) == self.rack(b);
+            (a != b).then_some(Span::us(if near { 4 } else { 10 }))
+        }
+    }
+
+    #[test]
+    fn ways_to_a_host_are_half_the_difference_of_their_round_trips_apart() {
+        assert_eq!(apart(&Racks), Span::us(3));
+    }
+}

@@ -243,6 +243,7 @@ fn racks(plan: &Plan, host: HostId) -> Option<(&Shape, u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::params::Order;
     use super::*;
 
     #[test]
@@ -256,5 +257,45 @@ mod tests {
         told.forget(Time(9));
         told.add((0, most), 1, Time(10));
         assert!(!knows(&told, 0) && knows(&told, most));
+    }
+
+    /// An arbiter on a line on which a word takes a tenth of a microsecond and travels two.
+    fn plan() -> Plan {
+        Plan {
+            shape: None,
+            colours: false,
+            order: Order::Fair,
+            slot: Span::us(1),
+            batch: 4,
+            lead: Span::us(20),
+            request_time: Span::ZERO,
+            frame_time: Span::us(5),
+            own: Some(0),
+            words: 2,
+            word: Span::ns(100),
+            way: Span::us(2),
+        }
+    }
+
+    #[test]
+    fn no_more_frames_are_given_away_than_the_arbiter_has_time_for() {
+        let (plan, mut words) = (plan(), Words::default());
+        words.begin(Time::ZERO, Span::ZERO, 0);
+        words.of(20..24);
+        assert!(words.admit(&plan, 20, Some(1)));
+        words.add(&plan, 20, true);
+        // The word has to leave within 17.9 us, and each frame takes five.
+        for slot in [21, 22] {
+            assert!(words.admit(&plan, slot, None), "{slot}");
+            words.add(&plan, slot, false);
+        }
+        assert!(!words.admit(&plan, 23, None));
+    }
+
+    #[test]
+    fn words_that_fill_no_frame_take_none() {
+        let (plan, mut words) = (plan(), 5);
+        let frames = [0; 3].map(|_| one(&mut words, &plan));
+        assert_eq!((frames, words), ([true, true, false], 1));
     }
 }

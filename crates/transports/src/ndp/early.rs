@@ -460,3 +460,21 @@ impl Host {
         self.answer_on_its_way(slot, packet, answer, pulls);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_late_behind_the_probe_of_its_way() {
+        let mut probed = Probed {
+            payload: 1_000,
+            stride: 4,
+            firsts: RangeSet::default(),
+            missing: 0,
+        };
+        probed.firsts.insert(1, 2);
+        let late: Vec<u64> = (0..10).filter(|n| probed.is_late(n * 1_000)).collect();
+        assert_eq!(late, [1, 5, 9]);
+    }
+}

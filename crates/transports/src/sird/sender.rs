@@ -339,7 +339,10 @@ impl Sending for Sender {
 
 #[cfg(test)]
 mod tests {
+    use super::super::params::Params;
     use super::*;
+    use model::{Encap, EndpointConfig, HostId};
+    use units::Rate;
 
     #[test]
     fn broken_books_are_noticed() {
@@ -350,5 +353,29 @@ mod tests {
             spoil(&mut x);
             assert!(std::panic::catch_unwind(|| x.check()).is_err(), "{n}");
         }
+    }
+
+    #[test]
+    fn a_request_says_of_what_leaves_unasked_no_more_than_it_can() {
+        let mut sender = Sender::default();
+        assert!(sender.message.push(1 << 33, u64::MAX));
+        sender.message.begin(Time::ZERO);
+        sender.message.free_first(1 << 33);
+        let (request, _) = sender.take_request(Time::ZERO, Lifetime::Persistent, false);
+        assert_eq!(request.free, u32::MAX >> 1);
+    }
+
+    #[test]
+    fn a_sender_that_only_hears_says_something_four_times_within_the_timeout() {
+        let config = EndpointConfig::new(HostId(0), Rate::gbps(100), Encap::PAPER);
+        let mut settings = Settings::new(&Params::DEFAULT, &config);
+        (settings.rto, settings.timeout) = (Span::us(900), Span::ms(8));
+        let (mut sender, at) = (Sender::default(), |us| Time::ZERO.after(Span::us(us)));
+        assert!(sender.message.push(9_000, u64::MAX));
+        sender.message.begin(at(0));
+        sender.take_request(at(10), Lifetime::Persistent, false);
+        assert_eq!(sender.due(&settings), at(910), "no answer has come");
+        sender.message.hear(at(1_500));
+        assert_eq!(sender.due(&settings), at(2_010));
     }
 }
