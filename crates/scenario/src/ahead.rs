@@ -12,8 +12,8 @@
 //! have more to do than they can, and messages wait from the beginning to the end.
 
 use crate::assemble::{Assembled, is_timed};
-use crate::check::Load;
 use crate::collector::SAMPLES_MAX;
+use crate::load::Load;
 use model::EndpointConfig;
 use sim::{Completion, FlowSample, Observer, PortSample, Probes};
 use std::collections::BTreeMap;

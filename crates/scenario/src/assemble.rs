@@ -7,7 +7,6 @@
 
 mod parts;
 
-use crate::check::Load;
 use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
@@ -17,6 +16,7 @@ use crate::facts::Fabric;
 use crate::fates::is_endless;
 use crate::ground;
 use crate::ideal::Ideal;
+use crate::load::Load;
 use crate::memory;
 use crate::network;
 use crate::network::legacy::Legacy;

@@ -27,6 +27,7 @@ pub mod fuzz;
 mod ground;
 mod ideal;
 pub mod import;
+mod load;
 mod lone;
 mod memory;
 mod narrow;

@@ -8,7 +8,7 @@
 
 use crate::ahead::times;
 use crate::assemble::{Assembled, is_timed};
-use crate::check::sendable;
+use crate::load::sendable;
 use sim::{Fault, FaultKind, Setup};
 use units::{Span, Time};
 use workload::{ENDLESS, Message, Milestone, Start, Traffic, Trigger};

@@ -5,7 +5,7 @@
 //! vain after a message that is alone is known ([`Lone`](crate::lone::Lone)): here is what others change of it.
 
 use crate::assemble::Assembled;
-use crate::check::Way;
+use crate::load::Way;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use units::{Bytes, LineTime, Time};
