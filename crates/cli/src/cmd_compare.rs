@@ -35,6 +35,19 @@ impl Job {
     pub(crate) fn command(&self) -> &str {
         &self.command
     }
+
+    /// Why it would be refused for what it holds. It is built where its sizes leave that open and a limit is given.
+    fn refusal(&self, global: &Global) -> Option<Errors> {
+        let scenario = self.scenario.lock().map_or(None, |mut slot| slot.take())?;
+        let fits = match global.memory_limit {
+            Some(limit) => scenario.need_at_most().is_some_and(|most| most <= limit),
+            None => scenario.need() <= scenario::memory_of_machine(),
+        };
+        if fits {
+            return None;
+        }
+        scenario.assemble().err()
+    }
 }
 
 /// A run that was refused, or that did not begin because of an interruption.
@@ -56,8 +69,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
         Err(refusal) => return refusal.show(screen),
     };
     if global.dry_run {
-        would_run(&jobs, global, screen);
-        return exit::OK;
+        return would_run(&jobs, global, screen);
     }
     let outcomes = run_all(&jobs, args, global, screen);
     let mut ended = Ended::default();
@@ -67,18 +79,33 @@ pub(crate) fn run(args: &CompareArgs, global: &Global, screen: &Screen) -> i32 {
     ended.show(args, global, screen)
 }
 
-/// What a dry run says: the command of each run, and its folder.
-fn would_run(jobs: &[Job], global: &Global, screen: &Screen) {
+/// What a dry run says: the command of each run, and its folder, or why it would be refused.
+fn would_run(jobs: &[Job], global: &Global, screen: &Screen) -> i32 {
+    let refused: Vec<_> = jobs.iter().map(|job| job.refusal(global)).collect();
+    let known = jobs.iter().zip(&refused);
+    let code = match refused.iter().flatten().next() {
+        Some(_) => exit::USAGE,
+        None => exit::OK,
+    };
     if global.json {
-        let run = |job: &Job| json!({ "command": job.command, "dir": job.dir });
-        let document = json!({ "would_run": jobs.iter().map(run).collect::<Vec<_>>() });
+        let run = |(job, refused): (&Job, &Option<Errors>)| {
+            let refused = refused.as_ref().map(|errors| errors.render(false));
+            json!({ "command": job.command, "dir": job.dir, "refused": refused })
+        };
+        let runs: Vec<_> = known.map(run).collect();
+        let document = json!({ "would_run": runs, "exit_code": code });
         screen.print(&format!("{document:#}\n"));
-        return;
+        return code;
     }
-    let lines = jobs
-        .iter()
-        .map(|job| format!("{}  # {}\n", job.command, job.dir.display()));
-    screen.say(&lines.collect::<String>());
+    let line = |(job, refused): (&Job, &Option<Errors>)| match refused {
+        Some(_) => format!("{}  # would be refused\n", job.command),
+        None => format!("{}  # {}\n", job.command, job.dir.display()),
+    };
+    screen.say(&known.map(line).collect::<String>());
+    for errors in refused.iter().flatten() {
+        screen.wrong(errors);
+    }
+    code
 }
 
 /// Runs that are over, in order, and the exit code of them all.

@@ -614,7 +614,10 @@ fn planned(
 ) -> Result<Assembled, i32> {
     let (name, text) = (&experiment.name, &experiment.scenario);
     scenario::load_text_with(&global.transports, name, text, sets)
-        .and_then(scenario::Scenario::assemble)
+        .and_then(|mut scenario| {
+            scenario.memory_limit = global.memory_limit;
+            scenario.assemble()
+        })
         .map_err(|errors| screen.wrong(&errors))
 }
 

@@ -82,9 +82,6 @@ pub(crate) fn check(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i3
     };
     run.warnings.extend(run.unread_sets());
     run.look_ahead();
-    if let Err(errors) = run.fits() {
-        return screen.wrong(&errors);
-    }
     let cases = cmd_compare::readable_cases(&args.scenario, &run.scenario, global);
     if let Err(refusal) = cases {
         return refusal.show(screen);
@@ -145,11 +142,12 @@ fn describe(run: &Assembled, global: &Global, screen: &Screen) {
 pub(crate) fn fingerprint(args: &ScenarioArgs, global: &Global, screen: &Screen) -> i32 {
     catch_interrupts();
     let assembled = load(&args.scenario, global, &global.sets).and_then(Scenario::assemble);
-    let assembled = match assembled {
+    let mut assembled = match assembled {
         Ok(assembled) => assembled,
         Err(errors) => return screen.wrong(&errors),
     };
     if global.dry_run {
+        assembled.look_ahead();
         describe(&assembled, global, screen);
         return exit::OK;
     }
@@ -219,6 +217,7 @@ pub(crate) fn run(args: &RunArgs, global: &Global, screen: &Screen) -> i32 {
     };
     assembled.warnings.extend(assembled.unread_sets());
     if global.dry_run {
+        assembled.look_ahead();
         describe(&assembled, global, screen);
         if !global.json {
             screen.say(&format!(" would write {}\n", dir.display()));

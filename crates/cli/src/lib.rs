@@ -158,6 +158,11 @@ fn unheeded(command: &Command, global: &Global) -> Option<&'static str> {
         command,
         C::Bench(_) | C::New(_) | C::NewTransport(_) | C::Report(_)
     );
+    // A bench of wires has a limit of its own, and an import is checked.
+    let runs_nothing =
+        (tells && !matches!(command, C::Import(_))) || fixed || matches!(command, C::Playground);
+    let alone = runs_nothing && !matches!(command, C::Bench(_))
+        || matches!(command, C::Check(_) | C::Import(_) | C::Wire(_));
     let sown = matches!(command, C::Reproduce(_) | C::Advise(_) | C::Fuzz(_));
     if global.out.is_some() && (tells || reads) {
         Some("--out means nothing here, where no folder of results is written; run writes one")
@@ -165,6 +170,10 @@ fn unheeded(command: &Command, global: &Global) -> Option<&'static str> {
         Some("--dry-run means nothing here, where nothing is planned; leave it out")
     } else if global.junit.is_some() && !matches!(command, C::Run(_) | C::Compare(_)) {
         Some("--junit means nothing here, where no threshold is judged; run and compare judge them")
+    } else if global.memory_limit.is_some() && (runs_nothing || matches!(command, C::Fuzz(_))) {
+        Some("--memory-limit means nothing here, where no scenario of yours runs; leave it out")
+    } else if global.jobs.is_some() && alone {
+        Some("--jobs means nothing here, where nothing runs in threads; leave it out")
     } else if global.seed.is_some() && sown {
         Some("--seed means nothing here; --seeds says which are used, like --seeds 5")
     } else if (global.seed.is_some() || !global.sets.is_empty()) && (tells || fixed) {

@@ -139,6 +139,69 @@ fn seeds_are_named_by_their_options_and_no_setting_of_a_comparison() {
 }
 
 #[test]
+fn a_planned_comparison_says_which_runs_have_no_room() {
+    let folder = Folder::new("no-room");
+    folder.write("small.toml", SMALL);
+    let set = "workload.senders=[4,50000]";
+    let plan = [
+        "compare",
+        "small.toml",
+        "--set",
+        set,
+        "--dry-run",
+        "--memory-limit",
+        "60MB",
+    ];
+    let output = tidegate(&folder.0, &plan);
+    let (said, why) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{said}{why}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        !lines[0].contains("refused") && lines[1].ends_with("# would be refused"),
+        "{said}"
+    );
+    assert!(
+        why.contains("50,000 messages") && why.contains("senders"),
+        "{why}"
+    );
+    let output = tidegate(&folder.0, &[&plan[..], &["--json"]].concat());
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["would_run"][0]["refused"], serde_json::Value::Null);
+    assert!(
+        document["would_run"][1]["refused"]
+            .as_str()
+            .unwrap()
+            .contains("50,000 messages")
+    );
+}
+
+#[test]
+fn a_limit_or_threads_that_nothing_heeds_are_refused() {
+    let folder = Folder::new("unheeded");
+    for command in [
+        &["list"][..],
+        &["explain", "run.mtu"],
+        &["schema"],
+        &["version"],
+        &["new", "t.toml"],
+        &["report", "out"],
+    ] {
+        for (flag, value) in [("--memory-limit", "1GB"), ("--jobs", "2")] {
+            let said = refused(&folder, &[command, &[flag, value]].concat());
+            assert!(
+                said.contains(&format!("{flag} means nothing here")),
+                "{said}"
+            );
+        }
+    }
+    let said = refused(&folder, &["fuzz", "--seeds", "1", "--memory-limit", "1GB"]);
+    assert!(said.contains("--memory-limit means nothing here"), "{said}");
+    let said = refused(&folder, &["check", "incast", "--jobs", "2"]);
+    assert!(said.contains("--jobs means nothing here"), "{said}");
+    assert!(!folder.path("t.toml").exists());
+}
+
+#[test]
 fn a_new_file_has_no_name_that_is_read_as_json() {
     let folder = Folder::new("new-json");
     let said = refused(&folder, &["new", "j.json"]);

@@ -17,7 +17,7 @@ use crate::fates::is_endless;
 use crate::ground;
 use crate::ideal::Ideal;
 use crate::load::Load;
-use crate::memory;
+use crate::memory::{self, Known};
 use crate::network;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
@@ -136,15 +136,13 @@ impl Scenario {
     /// cannot be read, a fault on a link that does not exist.
     pub fn assemble(self) -> Result<Assembled, Errors> {
         let mut run = self.put_together()?;
-        let said = run.fits();
-        if said.is_err() {
-            // Nothing is refused that `check` finds room for; a run says the same of itself under every limit.
+        if run.at_most() > run.scenario.memory_limit() {
+            // It is refused where `check` says more; of itself a run says the same under every limit.
             let known = run.load.clone();
             run.look_ahead();
-            if run.fits().is_err() {
-                said?;
-            }
+            let said = run.fits();
             run.load = known;
+            said?;
         }
         Ok(run)
     }
@@ -158,8 +156,7 @@ impl Scenario {
     pub(crate) fn put_together(mut self) -> Result<Assembled, Errors> {
         let encap = self.encap;
         let spec = network::spec(&self.topology)?;
-        let limit = self.memory_limit();
-        let mut need = self.need_within(&spec, limit)?;
+        let mut need = self.need_within(&spec)?;
         let Network {
             topology,
             routes,
@@ -168,7 +165,7 @@ impl Scenario {
         let fabric = Fabric::new(&topology, &routes, encap);
         let parts = self.parts(&spec, fabric, errors)?;
         need.messages = parts.traffic.messages.len() as u64;
-        need.fits(&self.workloads[0].section, limit)?;
+        self.has_room(need, Known::Counted)?;
         let (propagation_rtt, base_rtt, control_rtt) = fabric.round_trips;
         let legacy = Legacy::of(&self).expect("asked for every port");
         let title = match &self.title {

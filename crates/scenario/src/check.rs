@@ -7,7 +7,7 @@ use crate::assemble::Assembled;
 use crate::collector::SAMPLES_MAX;
 use crate::diagnostic::Errors;
 use crate::load::Load;
-use crate::memory::{self, Need};
+use crate::memory::{self, Known, Need};
 use crate::resolve::Scenario;
 use crate::settings::{Source, Workload};
 use crate::traffic;
@@ -443,7 +443,7 @@ impl Assembled {
         let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
         let passed = sampled.iter().map(|link| load.seen[link.index()]);
         let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
-        let kept = load.news.unwrap_or(kept);
+        let kept = load.news.unwrap_or(kept).min(SAMPLES_MAX as u64);
         // Where there are too many, every second moment is looked at no more, again and again.
         let (mut looks, most) = (
             moments.saturating_mul(sampled.len() as u64),
@@ -511,19 +511,26 @@ impl Assembled {
             + kept as f64 * PER_SAMPLE
     }
 
-    /// Refuses a run that takes more memory than it may, as far as that is known: a look ahead may find more.
+    /// Refuses a run that takes more memory than it may.
     ///
     /// # Errors
     /// How much it takes, and what most of it is for.
-    pub fn fits(&self) -> Result<(), Errors> {
-        let need = self.holds(self.load());
-        let sampled = need.is_mostly_samples() && self.scenario.output.section.has("every");
-        let section = if sampled {
-            &self.scenario.output.section
-        } else {
-            &self.scenario.workloads[0].section
+    pub(crate) fn fits(&self) -> Result<(), Errors> {
+        Ok(self
+            .scenario
+            .has_room(self.holds(self.load()), Known::Whole)?)
+    }
+
+    /// The most that it may turn out to take.
+    pub(crate) fn at_most(&self) -> Bytes {
+        let need = Need {
+            hosts: self.topology.hosts.into(),
+            links: self.topology.links.len() as u64,
+            routes: self.routes.entries(),
+            messages: self.traffic.messages.len() as u64,
+            ..Need::default()
         };
-        Ok(need.fits(section, self.scenario.memory_limit())?)
+        need.at_most().bytes()
     }
 
     /// Memory that the run takes.
@@ -547,7 +554,10 @@ impl Assembled {
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
-            rows: load.news_most.max(self.samples(load).2),
+            rows: load
+                .news_most
+                .min(SAMPLES_MAX as u64)
+                .max(self.samples(load).2),
             samples: self.samples(load).2,
             events: if noted <= HOPS_KEPT_MAX { noted } else { 0 },
             noted: if noted > HOPS_KEPT_MAX {

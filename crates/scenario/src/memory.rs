@@ -1,10 +1,13 @@
 //! How much memory a run takes, told before it is taken.
 
+use crate::collector::SAMPLES_MAX;
 use crate::diagnostic::Diagnostic;
 use crate::network;
 use crate::resolve::Scenario;
 use crate::section::Section;
-use crate::settings::Source;
+use crate::settings::{Source, Workload};
+use crate::typed::Settings;
+use crate::why::HOPS_KEPT_MAX;
 use results::human;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -36,9 +39,6 @@ const PER_SAMPLE: u64 = 74;
 const PER_EVENT: u64 = 115;
 /// One of a run that began to note them and became too long.
 const PER_NOTED: u64 = 34;
-
-/// What looks at ports bring, in words.
-const SAMPLES: &str = "samples of ports";
 
 /// What a run will hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Need {
         }
     }
 
-    /// All of it.
+    /// All of it, in three digits, rounded up: what is printed of it is what a limit is compared with.
     pub(crate) fn bytes(self) -> Bytes {
         let parts = [
             (self.hosts, PER_HOST),
@@ -90,11 +90,25 @@ impl Need {
         let sum = parts.into_iter().fold(BASE, |sum, (count, each)| {
             sum.saturating_add(count.saturating_mul(each))
         });
-        Bytes(sum)
+        let step = 10_u64.pow(sum.ilog10().saturating_sub(2));
+        Bytes(sum.checked_next_multiple_of(step).unwrap_or(u64::MAX))
+    }
+
+    /// The most that a run may turn out to hold of which no more is known than its network and its messages.
+    pub(crate) fn at_most(self) -> Self {
+        Self {
+            busy: self.hosts,
+            open: self.messages.saturating_mul(2),
+            rows: SAMPLES_MAX as u64,
+            samples: SAMPLES_MAX as u64,
+            events: HOPS_KEPT_MAX,
+            noted: 0,
+            ..self
+        }
     }
 
     /// What most of it is for, and how many there are of that.
-    fn mostly(self) -> (u64, &'static str) {
+    fn mostly(self) -> (Mostly, u64) {
         let of = |parts: &[(u64, u64)]| -> u64 {
             let bytes = parts
                 .iter()
@@ -105,41 +119,57 @@ impl Need {
         let samples = [(self.rows, PER_ROW), (self.samples, PER_SAMPLE)];
         let kept = [(self.events, PER_EVENT), (self.noted, PER_NOTED)];
         let network = [(self.links, PER_LINK), (self.hosts, PER_HOST)];
+        let routes = [(self.routes, PER_ROUTE)];
         let parts = [
-            (of(&messages), (self.messages, "messages")),
-            (of(&samples), (self.rows, SAMPLES)),
-            (of(&kept), (self.events + self.noted, "packet-hops to keep")),
-            (of(&[(self.routes, PER_ROUTE)]), (self.routes, "routes")),
-            (of(&network), (self.links, "links")),
+            (BASE, Mostly::Program, 0),
+            (of(&messages), Mostly::Messages, self.messages),
+            (of(&samples), Mostly::Samples, self.rows),
+            (of(&kept), Mostly::Kept, self.events + self.noted),
+            (of(&routes), Mostly::Routes, self.routes),
+            (of(&network), Mostly::Links, self.links),
         ];
-        let most = parts.into_iter().max_by_key(|&(bytes, _)| bytes);
-        most.expect("there are five").1
+        let most = parts.into_iter().max_by_key(|&(bytes, ..)| bytes);
+        let (_, what, count) = most.expect("there are six");
+        (what, count)
     }
+}
 
-    /// Whether samples of ports are most of it.
-    pub(crate) fn is_mostly_samples(self) -> bool {
-        self.mostly().1 == SAMPLES
-    }
+/// What most of a run's memory is for.
+#[derive(Clone, Copy)]
+enum Mostly {
+    Program,
+    Messages,
+    Samples,
+    /// Packet-hops that are kept, for the slowest messages to be explained.
+    Kept,
+    Routes,
+    Links,
+}
 
-    /// Refuses what does not fit, at the key of `section` that asks for most of it.
-    pub(crate) fn fits(self, section: &Section, limit: Bytes) -> Result<(), Diagnostic> {
-        let bytes = self.bytes();
-        if bytes <= limit {
-            return Ok(());
+impl Mostly {
+    /// So many of it, in words.
+    fn said(self, count: u64) -> String {
+        let count = human::count(count);
+        match self {
+            Self::Program => "the program alone takes most of it".into(),
+            Self::Messages => format!("it has {count} messages"),
+            Self::Samples => format!("it keeps {count} samples of ports"),
+            Self::Kept => format!("it keeps {count} packet-hops to explain its slowest messages"),
+            Self::Routes => format!("it has {count} routes"),
+            Self::Links => format!("it has {count} links"),
         }
-        let (count, what) = self.mostly();
-        let (key, smaller) = largest(section);
-        let problem = format!(
-            "this run would take about {} of memory, {} of it may be taken: it has {} {what}",
-            human::bytes(bytes),
-            human::bytes(limit),
-            human::count(count),
-        );
-        let whole = bytes.0.div_ceil(1_000_000_000);
-        Err(section.problem(key, problem).help(format!(
-            "choose {smaller}, or let it take more with --memory-limit {whole}GB"
-        )))
     }
+}
+
+/// How well it is known what a run holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Known {
+    /// As `check` says it.
+    Whole,
+    /// Its network and all of its messages, and nothing else.
+    Counted,
+    /// Its network and some of its messages: more are random, or in a file.
+    Begun,
 }
 
 impl Scenario {
@@ -148,11 +178,130 @@ impl Scenario {
         let Ok(spec) = network::spec(&self.topology) else {
             return Bytes(0); // building it says why
         };
+        self.counted(&spec).0.bytes()
+    }
+
+    /// The most that a run may take, where that follows from sizes alone.
+    pub fn need_at_most(&self) -> Option<Bytes> {
+        let (need, known) = self.counted(&network::spec(&self.topology).ok()?);
+        matches!(known, Known::Counted).then(|| need.at_most().bytes())
+    }
+
+    /// The network, and the messages whose number is written.
+    pub(crate) fn counted(&self, spec: &Spec) -> (Need, Known) {
         let mut need = Need::of(spec.size());
+        let mut known = Known::Counted;
         for source in &self.workloads {
-            need.messages = need.messages.saturating_add(messages(&source.kind, &spec));
+            match messages(&source.kind, spec) {
+                Some(messages) => need.messages = need.messages.saturating_add(messages),
+                None => known = Known::Begun,
+            }
         }
-        need.bytes()
+        (need, known)
+    }
+
+    /// Refuses a run that takes more memory than it may, at the key that asks for most of it.
+    pub(crate) fn has_room(&self, need: Need, known: Known) -> Result<(), Diagnostic> {
+        let (bytes, limit) = (need.bytes(), self.memory_limit());
+        if bytes <= limit {
+            return Ok(());
+        }
+        let (about, enough) = match known {
+            Known::Whole => ("about", Some(bytes)),
+            Known::Counted => ("at least", Some(need.at_most().bytes())),
+            Known::Begun => ("at least", None),
+        };
+        let (what, count) = need.mostly();
+        let (section, key, smaller) = self.blamed(what);
+        let problem = format!(
+            "this run would take {about} {} of memory, {} of it may be taken: {}",
+            human::bytes(bytes),
+            human::bytes(limit),
+            what.said(count),
+        );
+        let more = match enough {
+            Some(enough) => {
+                let enough = human::bytes(enough).replace(' ', "");
+                format!("let it take more: --memory-limit {enough} is enough")
+            }
+            None => "let it take more with --memory-limit".to_owned(),
+        };
+        let or = if smaller.is_empty() {
+            String::new()
+        } else {
+            format!("{smaller}, or ")
+        };
+        Err(section.problem(key, problem).help(or + &more))
+    }
+
+    /// The key that most of a run's memory comes from, and what to do about it.
+    fn blamed(&self, most: Mostly) -> (&Section, &'static str, String) {
+        let (topology, output) = (&self.topology.section, &self.output.section);
+        match most {
+            Mostly::Program => (topology, "kind", String::new()),
+            Mostly::Links | Mostly::Routes => {
+                let (key, smaller) = largest(topology);
+                (topology, key, smaller)
+            }
+            Mostly::Samples => {
+                let longer = "choose a longer output.every, 0s for no samples".into();
+                if output.is_given("every") {
+                    (output, "every", longer)
+                } else {
+                    // What is written nowhere has no place to show.
+                    (&self.workloads[0].section, "kind", longer)
+                }
+            }
+            Mostly::Kept => {
+                let (section, key, mut less) = self.blamed_for_messages();
+                if !less.contains("run.until") {
+                    less += ", or a shorter run.until";
+                }
+                (section, key, less)
+            }
+            Mostly::Messages => self.blamed_for_messages(),
+        }
+    }
+
+    /// The same of messages: of the source that makes most of them.
+    fn blamed_for_messages(&self) -> (&Section, &'static str, String) {
+        let spec = network::spec(&self.topology);
+        let made = |source: &Settings<Workload>| {
+            let spec = spec.as_ref().ok()?;
+            messages(&source.kind, spec)
+        };
+        // Of several the first; one that writes no number before those that do.
+        let sources = self.workloads.iter().rev();
+        let source = sources.max_by_key(|source| made(source).unwrap_or(u64::MAX));
+        let source = source.expect("there is a workload");
+        let at = |key: &'static str| {
+            let help = format!("choose a smaller {}", source.section.dotted(key));
+            (&source.section, key, help)
+        };
+        let larger = |senders: u32, rounds: u64| {
+            if rounds > u64::from(senders) {
+                at("rounds")
+            } else {
+                at("senders")
+            }
+        };
+        match &source.kind {
+            Source::Random(of) if of.messages.is_some() => at("messages"),
+            Source::Random(_) => {
+                let until = "set workload.messages, or choose a shorter run.until";
+                (&source.section, "kind", until.into())
+            }
+            Source::Incast(of) => larger(of.senders, of.rounds.unwrap_or(1).into()),
+            Source::Bursts(of) => larger(of.senders, of.rounds.unwrap_or(1)),
+            Source::IncastRr(of) => larger(of.senders, of.rounds.into()),
+            Source::Shuffle(of) if of.tasks > 1 => at("tasks"),
+            Source::Permutation(_) | Source::Shuffle(_) | Source::AllToAll(_) => {
+                let (_, smaller) = largest(&self.topology.section);
+                (&source.section, "kind", smaller)
+            }
+            Source::LongFlows(_) => (&source.section, "pairs", "name fewer pairs".into()),
+            Source::Trace(_) => (&source.section, "path", "choose a smaller file".into()),
+        }
     }
 }
 
@@ -169,34 +318,32 @@ pub(crate) fn routable(section: &Section, size: Size) -> Result<(), Diagnostic> 
         human::count(ROUTES_MAX)
     );
     let problem = section.problem(key, problem);
-    Err(problem.help(format!("choose {smaller}")))
+    Err(problem.help(smaller))
 }
 
-/// The key of a section that most of its size comes from, and what to choose instead.
+/// The key of a fabric that most of its size comes from, and what to do about it.
 fn largest(section: &Section) -> (&'static str, String) {
     let counts = section.counts().max_by_key(|&(_, count)| count);
     match counts {
-        Some((key, _)) => (key, format!("a smaller {key}")),
-        None if section.has("every") => ("every", "a longer every".into()),
-        None if section.has("path") => ("path", "a smaller file".into()),
-        None => ("kind", "less".into()),
+        Some((key, _)) => (key, format!("choose a smaller {}", section.dotted(key))),
+        None => ("path", "choose a smaller fabric".into()),
     }
 }
 
-/// Messages that a source will make, where that follows from its counts alone.
-pub(crate) fn messages(source: &Source, spec: &Spec) -> u64 {
+/// Messages that a source will make, where that follows from its counts alone; others are counted when they are there.
+fn messages(source: &Source, spec: &Spec) -> Option<u64> {
     let hosts = spec.size().hosts;
     let pairs = hosts.saturating_mul(hosts.saturating_sub(1));
-    match source {
-        Source::Random(of) => of.messages.unwrap_or(0),
+    Some(match source {
+        Source::Random(of) => of.messages?,
         Source::Incast(of) => u64::from(of.senders) * u64::from(of.rounds.unwrap_or(1)),
         Source::Bursts(of) => u64::from(of.senders).saturating_mul(of.rounds.unwrap_or(1)),
         Source::IncastRr(of) => 2 * u64::from(of.senders) * u64::from(of.rounds),
         Source::Permutation(_) => hosts,
         Source::Shuffle(of) => pairs.saturating_mul(u64::from(of.tasks).pow(2)),
         Source::AllToAll(_) => pairs,
-        Source::LongFlows(_) | Source::Trace(_) => 0, // counted when they are there
-    }
+        Source::LongFlows(_) | Source::Trace(_) => return None,
+    })
 }
 
 /// Most messages that start at one moment.

@@ -91,11 +91,6 @@ impl Section {
         T::read(self, key)
     }
 
-    /// Whether the table has a value of this key for its kind.
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|e| e.field.key == key)
-    }
-
     /// Whether the file or the command line says it.
     pub fn is_given(&self, key: &str) -> bool {
         self.entry(key).is_some_and(|e| e.origin.is_some())

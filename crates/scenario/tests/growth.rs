@@ -127,15 +127,15 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
         [
             "65,536 switches need 4,294,967,296 routes",
             "bottlenecks = 65_535",
-            "smaller bottlenecks",
+            "smaller topology.bottlenecks",
         ],
     );
     refused(
         &network("kind = \"fat-tree\"\nk = 120"),
         [
-            "4.59 GB of memory, 3 GB of it",
+            "at least 4.6 GB of memory, 3 GB of it",
             "k = 120",
-            "--memory-limit 5GB",
+            "--memory-limit 5.82GB is enough",
         ],
     );
     refused(
@@ -144,7 +144,7 @@ fn what_does_not_fit_is_refused_before_it_is_made() {
         [
             "16,777,216 messages",
             "senders = 16777216",
-            "--memory-limit 10GB",
+            "--memory-limit 36.1GB is enough",
         ],
     );
     // What is large and fits is answered.
@@ -163,11 +163,13 @@ fn a_run_that_takes_more_than_its_sizes_say_is_refused() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let text = "transport.kind = \"expresspass\"\n[topology]\nkind = \"star\"\nhosts = 8\n[[workload]]\n\
                 kind = \"incast\"\nsize = \"1KB\"\nsenders = 20000\n";
-    let need = assembled(text).need().0;
+    let mut of = assembled(text);
+    of.look_ahead();
+    let need = of.need().0;
     assert!(within(text, need).is_ok());
     let refusal = within(text, need - 1).map(|_| ());
     let refusal = refusal.expect_err("it takes a byte more").to_string();
-    assert!(refusal.contains("20,000 messages"), "{refusal}");
+    assert!(refusal.contains("a smaller workload.senders"), "{refusal}");
 }
 
 /// Sizes and starts may say more than the beginning of a run shows, which `check` looks at.
@@ -184,6 +186,109 @@ fn a_run_that_check_finds_room_for_is_not_refused() {
     let run = within(text, need.0).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(run.need(), before, "it says of itself what it always does");
     assert!(within(text, need.0 - 1).is_err());
+}
+
+/// Of dcPIM's crowd `check` said 168 MB, and a run was refused at 195, which its sizes and starts say.
+#[test]
+fn a_run_is_refused_where_check_says_more_and_says_as_much() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let incast = "[topology]\nkind = \"star\"\nhosts = 64\n[[workload]]\nkind = \"incast\"\nsenders = 30000\nsize = \"1KB\"\n";
+    let sampled = "output.every = \"10ns\"\n[topology]\nkind = \"star\"\nhosts = 64\n[[workload]]\nkind = \"permutation\"\n\
+                   size = \"9MB\"\n";
+    for (text, key) in [(incast, "workload.senders"), (sampled, "output.every")] {
+        for transport in ["dcpim", "dctcp"] {
+            let text = format!("transport.kind = \"{transport}\"\n{text}");
+            let mut of = assembled(&text);
+            of.look_ahead();
+            let need = of.need().0;
+            assert!(within(&text, need).is_ok(), "{transport}");
+            let refusal = within(&text, need - 1).map(|_| ());
+            let refusal = refusal.expect_err("check says more").to_string();
+            let said = results::human::bytes(Bytes(need));
+            let enough = format!("--memory-limit {} is enough", said.replace(' ', ""));
+            for part in [&format!("about {said} of memory"), key, &enough] {
+                assert!(
+                    refusal.contains(part),
+                    "{transport}: no \"{part}\" in {refusal}"
+                );
+            }
+        }
+    }
+}
+
+/// Of many sources nobody writes the number of messages: it follows from the fabric, from a load, from a file.
+#[test]
+fn a_refusal_names_a_key_that_makes_it_less() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let star = "kind = \"star\"\nhosts = 200";
+    for (topology, workload, less) in [
+        (
+            star,
+            "kind = \"all-to-all\"\nsize = \"1KB\"",
+            "choose a smaller topology.hosts",
+        ),
+        (
+            star,
+            "kind = \"shuffle\"\nsize = \"1KB\"\ntasks = 1",
+            "choose a smaller topology.hosts",
+        ),
+        (
+            star,
+            "kind = \"shuffle\"\nsize = \"1KB\"\ntasks = 2",
+            "choose a smaller workload.tasks",
+        ),
+        (
+            "kind = \"star\"\nhosts = 9000",
+            "kind = \"permutation\"\nsize = \"1KB\"",
+            "choose a smaller topology.hosts",
+        ),
+        (
+            star,
+            "kind = \"random\"\nload = 0.5\nsizes = \"homa-w1\"\nstop = \"3ms\"",
+            "set workload.messages, or choose a shorter run.until",
+        ),
+        (
+            star,
+            "kind = \"random\"\nload = 0.5\nsizes = \"homa-w1\"\nmessages = 30000",
+            "choose a smaller workload.messages",
+        ),
+        (
+            star,
+            "kind = \"incast-rr\"\nsenders = 10\nrounds = 3000\nsize = \"1KB\"",
+            "choose a smaller workload.rounds",
+        ),
+    ] {
+        let text = format!(
+            "transport.kind = \"dctcp\"\noutput.every = \"0s\"\n[topology]\n{topology}\n[[workload]]\n{workload}\n"
+        );
+        let refusal = within(&text, 15_000_000).map(|_| ());
+        let refusal = refusal.expect_err(workload).to_string();
+        assert!(refusal.contains(less), "{workload}: {refusal}");
+    }
+}
+
+/// What sizes say is no more than what a run turns out to take, and what they say at most is no less.
+#[test]
+fn a_limit_that_an_early_refusal_names_is_enough() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let registry = transports::registry();
+    let drawn = (1..=60).map(|seed| scenario::fuzz::text(&registry, seed));
+    let mut known = 0;
+    for text in drawn {
+        let scenario = load_text("a.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let (least, most) = (scenario.need(), scenario.need_at_most());
+        let mut of = scenario
+            .assemble()
+            .unwrap_or_else(|e| panic!("{e}\n{text}"));
+        of.look_ahead();
+        let need = of.need();
+        assert!(least <= need, "{least} of {need}\n{text}");
+        if let Some(most) = most {
+            known += 1;
+            assert!(need <= most, "{need} of {most}\n{text}");
+        }
+    }
+    assert!(known > 20, "{known}");
 }
 
 /// A look ahead counts who is under way every few windows, between which a crowd of short messages is over.

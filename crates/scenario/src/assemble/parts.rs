@@ -16,7 +16,7 @@ use sim::{Fault, Probes};
 use std::ops::Range;
 use std::sync::Arc;
 use topology::{LinkId, NodeId, Routes, Spec, Topology};
-use units::{Bytes, Span, Time};
+use units::{Span, Time};
 use workload::Traffic;
 
 /// A network for which memory suffices.
@@ -42,19 +42,13 @@ pub(super) struct Parts {
 }
 
 impl Scenario {
-    /// What the scenario needs, once that is within `limit`: asked of sizes alone, before anything is built.
-    pub(super) fn need_within(&self, spec: &Spec, limit: Bytes) -> Result<Need, Errors> {
+    /// What the scenario needs as its sizes say it, once there is room for that: asked before anything is built.
+    pub(super) fn need_within(&self, spec: &Spec) -> Result<Need, Errors> {
         let (said, size) = (&self.topology, spec.size());
         memory::routable(&said.section, size)?;
         network::countable(said, size, network::longest_delay(said))?;
-        let mut need = Need::of(size);
-        need.fits(&said.section, limit)?;
-        for source in &self.workloads {
-            need.messages = need
-                .messages
-                .saturating_add(memory::messages(&source.kind, spec));
-            need.fits(&source.section, limit)?;
-        }
+        let (need, known) = self.counted(spec);
+        self.has_room(need, known)?;
         Ok(need)
     }
 
