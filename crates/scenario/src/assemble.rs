@@ -537,7 +537,7 @@ impl Assembled {
             Status::Stuck
         } else if all_done {
             Status::Complete
-        } else if outcome.idle {
+        } else if outcome.idle || self.all_cut_off_for_good(outcome) {
             Status::Stuck
         } else if ends_early(&self.scenario.run) && outcome.refused == 0 {
             Status::Complete

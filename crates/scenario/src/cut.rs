@@ -182,6 +182,20 @@ impl Assembled {
         Some(said)
     }
 
+    /// Whether all messages that did not finish are cut off by links that no fault brings back.
+    pub(crate) fn all_cut_off_for_good(&self, outcome: &Outcome) -> bool {
+        let mut down = self.down(self.end(outcome));
+        down.retain(|&link, _| {
+            let mut faults = self.faults.iter();
+            faults.any(|fault| {
+                let down = matches!(fault.kind, FaultKind::Down { .. });
+                down && fault.link == link && fault.until == Time::NEVER
+            })
+        });
+        let late = outcome.unfinished;
+        late > 0 && !down.is_empty() && self.cut_off(outcome, &down).len() as u64 >= late
+    }
+
     /// Whether all messages that did not finish are cut off.
     pub(crate) fn all_cut_off(&self, outcome: &Outcome) -> bool {
         let down = self.down(self.end(outcome));

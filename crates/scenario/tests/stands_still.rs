@@ -179,6 +179,21 @@ fn a_line_that_is_down_is_not_called_paused() {
     assert_eq!(said(&record, PAUSED), None);
 }
 
+/// A run that its scenario bounds may leave messages unfinished; those for which no link comes back are stuck.
+#[test]
+fn a_bounded_run_whose_messages_have_no_way_is_stuck() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\nhost_rate = \"1Gbps\"\nhost_delay = \"5us\"\n\
+                [workload]\nkind = \"incast\"\nsenders = 4\nsize = \"20KB\"\n[transport]\nkind = \"expresspass\"\n\
+                [run]\nuntil = \"5ms\"\n[[faults]]\nkind = \"down\"\nlink = \"h1 -> tor0\"\nfrom = \"20us\"\n";
+    let record = run(text, &[]);
+    assert_eq!(record.status, Status::Stuck);
+    assert!(said(&record, "no way from h1 to h0").is_some());
+    // It may come back, or others may be late as well.
+    for set in ["faults.until=1s", "workload.size=2MB"] {
+        assert_eq!(run(text, &[set]).status, Status::Complete, "{set}");
+    }
+}
+
 #[test]
 fn timers_that_pauses_outlast_are_told_of() {
     let text = "[topology]\nkind = \"three-tier\"\nhost_rate = \"1Gbps\"\nhost_delay = \"30us\"\npods = 2\n\
