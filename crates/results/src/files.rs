@@ -293,6 +293,9 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
     let path = dir.join("summary.json");
     let text = fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let damaged =
+        |error: serde_json::Error| format!("{} is damaged ({error}): run it again", path.display());
+    let _whole: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
     let schema = layout(&text);
     if schema != Some(u64::from(crate::SCHEMA)) {
         return Err(format!(
@@ -302,8 +305,7 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
             crate::SCHEMA
         ));
     }
-    serde_json::from_str(&text)
-        .map_err(|error| format!("{} is damaged ({error}): run it again", path.display()))
+    serde_json::from_str(&text).map_err(damaged)
 }
 
 /// Reads the curves of a run directory; `None` where there are none, or those of another layout or run.

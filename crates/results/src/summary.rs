@@ -377,6 +377,51 @@ pub fn counts(flow: &FlowRow, window: &Range<Time>) -> bool {
     flow.start.is_some_and(|start| window.contains(&start))
 }
 
+/// What the window leaves no message of: everything, where none counts, or tags of which some started.
+fn outside(run: &RunRecord, counted: u64) -> Option<String> {
+    if counted > 0 {
+        return hidden(run);
+    }
+    let begun = run.flows.iter().any(|flow| flow.start.is_some());
+    let remedy = if begun {
+        "widen run.window, or lower run.warmup"
+    } else if run.status == Status::Interrupted {
+        return None; // who did that knows why it ended
+    } else {
+        "the run ended before the first: raise run.until"
+    };
+    Some(format!(
+        "no message started inside the measurement window: {remedy}"
+    ))
+}
+
+/// The tags of which messages started, and none inside the window.
+fn hidden(run: &RunRecord) -> Option<String> {
+    let mut tags = vec![(0_u64, 0_u64); run.tags.len()];
+    for flow in run
+        .flows
+        .iter()
+        .filter(|flow| flow.start.is_some() && !flow.timed)
+    {
+        let (started, counted) = &mut tags[usize::from(flow.tag)];
+        *started += 1;
+        *counted += u64::from(counts(flow, &run.window));
+    }
+    let all = run.tags.iter().zip(tags);
+    let hidden = all.filter(|(_, (started, counted))| *started > 0 && *counted == 0);
+    let (names, started): (Vec<&str>, Vec<u64>) = hidden
+        .map(|(tag, (started, _))| (tag.as_str(), started))
+        .unzip();
+    (!names.is_empty()).then(|| {
+        format!(
+            "no message of {} started inside the measurement window, so the {} are in no figure: widen run.window, or lower \
+             run.warmup",
+            names.join(", "),
+            human::count(started.iter().sum()),
+        )
+    })
+}
+
 impl Summary {
     /// The summary of `run`.
     ///
@@ -721,15 +766,8 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
             human::count(messages.total)
         )),
     }
-    if messages.counted == 0 {
-        let remedy = if run.flows.iter().all(|flow| flow.start.is_none()) {
-            "the run ended before the first: raise run.until"
-        } else {
-            "widen run.window, or lower run.warmup"
-        };
-        say(format!(
-            "no message started inside the measurement window: {remedy}"
-        ));
+    if let Some(outside) = outside(run, messages.counted) {
+        say(outside);
     }
     let late = summary.sizes[0].unfinished;
     if late > 0 {

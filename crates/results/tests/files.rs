@@ -191,6 +191,46 @@ fn a_summary_comes_back_from_its_file() {
         error.contains("has layout 99, not 3: run it again"),
         "{error}"
     );
+    // A copy that broke off has no layout to speak of.
+    let whole = results::files::to_json(&Summary::of(&common::mixed(300)));
+    fs::write(dir.join("summary.json"), &whole[..whole.len() / 2]).unwrap();
+    let error = read_summary(&dir).unwrap_err();
+    assert!(
+        error.contains("summary.json is damaged (EOF") && error.ends_with("run it again"),
+        "{error}"
+    );
+}
+
+#[test]
+fn whoever_interrupts_a_run_before_its_first_message_is_not_told_to_let_it_run_longer() {
+    let mut run = common::mixed(300);
+    for flow in &mut run.flows {
+        (flow.start, flow.end) = (None, None);
+    }
+    let said = |run: &results::RunRecord| Summary::of(run).warnings.join("\n");
+    assert!(said(&run).contains("raise run.until"), "{}", said(&run));
+    run.status = results::Status::Interrupted;
+    let said = said(&run);
+    assert!(said.contains("interrupted at"), "{said}");
+    assert!(!said.contains("run.until"), "{said}");
+}
+
+#[test]
+fn tags_that_a_warmup_hides_are_named() {
+    let mut run = common::mixed(300);
+    let said = |run: &results::RunRecord| Summary::of(run).warnings.join("\n");
+    assert!(!said(&run).contains("started inside"), "{}", said(&run));
+    let second = run.flows.iter().find(|flow| flow.tag == 1).unwrap();
+    run.window.start = second.start.unwrap();
+    for flow in run.flows.iter_mut().filter(|flow| flow.tag == 1) {
+        flow.start = Some(units::Time::ZERO);
+    }
+    run.window.start = run.window.start.max(units::Time(1));
+    let said = said(&run);
+    assert!(
+        said.contains("no message of incast, \"small\" started inside the measurement window, so the 60 are in no figure"),
+        "{said}"
+    );
 }
 
 #[test]
