@@ -1,4 +1,7 @@
 //! What a user should know before trusting the numbers of a run.
+//!
+//! `all` asks for them in the order in which they are said: of queues that transports share, priorities and paths (`odd`), of
+//! keys that nothing reads, of buffers and crowds, and last of times and windows of transports.
 
 use crate::assemble::Assembled;
 use crate::beside::Written;
@@ -96,6 +99,7 @@ fn odd(
     let spreads = scenario.switch.balance != BalanceOf::Flow && routes.has_choice();
     warnings.extend(scenario.factory.warns(spreads));
     warnings.extend(few_priorities(scenario));
+    warnings.extend(vain_priorities(scenario));
     if credits && spreads {
         warnings.push(
             "packets are spread over all paths, and credits keep to one: data goes another way than its credits, where \
@@ -143,6 +147,30 @@ fn few_priorities(scenario: &Scenario) -> Option<String> {
         "switch.priorities = {given}, and {name} asks for {asks}: what is to go first waits behind the rest; set \
          switch.priorities = {asks}, or leave it out"
     ))
+}
+
+/// The scenario sets more priorities than any transport asks for.
+fn vain_priorities(scenario: &Scenario) -> Option<String> {
+    let given = scenario.switch.priorities?;
+    if scenario.control.is_some() {
+        return None; // it may keep room for each
+    }
+    let asks = |(_, factory): (&dyn Transport, &dyn Factory)| {
+        factory
+            .fabric(Rate::gbps(10), scenario.encap)
+            .priorities
+            .max(1)
+    };
+    let asks = transports(scenario).map(asks).max()?;
+    (asks < given).then(|| {
+        let names = transports(scenario).map(|(protocol, _)| protocol.name());
+        let names: Vec<&str> = names.collect();
+        format!(
+            "switch.priorities = {given} changes nothing: {} sends at {}; leave it out",
+            names.join(" and "),
+            human::plural(asks.into(), "priority", "priorities")
+        )
+    })
 }
 
 /// Transports that take a silence for a loss before an answer can be there.

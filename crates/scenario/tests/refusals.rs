@@ -408,6 +408,10 @@ fn what_a_switch_does_not_do_for_a_transport_is_said() {
     let few = "switch.priorities = 1, and homa asks for 8";
     assert!(warned(&["transport.kind=homa", "switch.priorities=1"]).contains(few));
     assert!(!warned(&["transport.kind=dctcp", "switch.priorities=1"]).contains("priorities"));
+    let many = warned(&["transport.kind=expresspass", "switch.priorities=4"]);
+    let vain = "switch.priorities = 4 changes nothing: expresspass sends at 1 priority";
+    assert!(many.contains(vain), "{many}");
+    assert!(!warned(&["transport.kind=homa", "switch.priorities=8"]).contains("priorities"));
     // An END and what a stranger is told name no way: it is not unread.
     let unread = "switch.balance chooses the way of few packets";
     assert!(warned(&["transport.kind=ndp", "switch.balance=packet"]).contains(unread));

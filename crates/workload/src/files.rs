@@ -10,7 +10,7 @@
 //! have text after the announced flows, so that is ignored with a warning.
 //! [hpcc artefact, `traffic_gen`, `simulation/scratch/third.cc`]
 
-use crate::traffic::{OneShots, Tags};
+use crate::traffic::{ENDLESS, OneShots, Tags};
 use crate::{Message, Start, TextError, Traffic, WorkloadError};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -71,7 +71,12 @@ pub fn parse_csv(
         };
         let [src, dst, size, start] = fields;
         let ends = named_ends(&src, &dst, hosts, names)?;
-        let size: Bytes = size.quantity()?;
+        let bytes: Bytes = size.quantity()?;
+        if bytes.0 >= ENDLESS {
+            let said = size.text;
+            return Err(size.error(format!("a message of {said}, and one has less than 70 TB")));
+        }
+        let size = bytes;
         let start: Span = start.quantity()?;
         let named = named_tag(tag.as_ref(), &src, &mut forms)?;
         flows
@@ -369,6 +374,13 @@ mod tests {
             write_csv(&traffic).unwrap(),
             "src,dst,size,start,tag\n0,1,1B,1.5us,untagged\n1,0,64KB,2us,late\n"
         );
+    }
+
+    #[test]
+    fn a_size_that_no_message_has_is_shown_where_it_is_written() {
+        let error = parse_csv("0,1,1B,1us\n0,1,100TB,1us\n", 2, &BTreeMap::new()).unwrap_err();
+        assert_eq!((error.line, error.column), (2, 5));
+        assert!(error.message.contains("100TB"), "{error:?}");
     }
 
     #[test]
