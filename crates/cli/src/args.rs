@@ -344,7 +344,7 @@ pub(crate) struct ImportArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// Folders of runs
+    /// Folders of runs, or of comparisons
     #[arg(required = true)]
     pub(crate) dirs: Vec<PathBuf>,
 }

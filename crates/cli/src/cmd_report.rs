@@ -7,16 +7,18 @@ use results::{Style, Summary, Verdict};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The figures of a run, and how it was made.
+const SUMMARY: &str = "summary.json";
+const META: &str = "meta.json";
+
 pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
     let mut summaries = Vec::new();
-    for dir in &args.dirs {
+    let dirs: Vec<PathBuf> = args.dirs.iter().flat_map(|dir| runs(dir)).collect();
+    for dir in &dirs {
         match results::files::read_summary(dir) {
             Ok(summary) => {
-                if results::files::made(dir).is_none() {
-                    screen.warn(&format!(
-                        "{} has no meta.json, which comes last: its run did not write all of its files",
-                        dir.display()
-                    ));
+                if let Some(why) = not_whole(dir) {
+                    screen.warn(&why);
                 }
                 summaries.push(summary);
             }
@@ -25,12 +27,46 @@ pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
     }
     if !global.json
         && grouped(&summaries)
-        && let Some(why) = mixed(&args.dirs, &summaries)
+        && let Some(why) = mixed(&dirs, &summaries)
     {
         screen.warn(&why);
     }
     show(&summaries, global, screen);
     exit::OK
+}
+
+/// The runs in a folder: the one that it holds, or those in the folders of a comparison in it.
+fn runs(dir: &Path) -> Vec<PathBuf> {
+    let is_run = |dir: &Path| dir.join(SUMMARY).exists();
+    let mut below: Vec<PathBuf> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()).filter(|path| is_run(path)))
+        .collect();
+    if is_run(dir) || below.is_empty() {
+        return vec![dir.to_path_buf()];
+    }
+    below.sort();
+    below
+}
+
+/// What is missing of a run that has a summary.
+fn not_whole(dir: &Path) -> Option<String> {
+    let Some(meta) = results::files::made(dir) else {
+        let meta = dir.join(META);
+        let what = if meta.exists() {
+            format!("{} is damaged", meta.display())
+        } else {
+            format!("{} has no {META}, which comes last", dir.display())
+        };
+        return Some(format!(
+            "{what}: its run did not write all of its files, or somebody changed them; run it again"
+        ));
+    };
+    let what = results::files::damaged(dir, &meta)?;
+    Some(format!(
+        "{what}: the table below is of summary.json, and that file is not what the run wrote; run it again"
+    ))
 }
 
 /// Where two runs of one row of the table differ in more than their seeds: the row has the mean of both.

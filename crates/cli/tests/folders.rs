@@ -515,4 +515,52 @@ fn a_folder_whose_run_was_killed_is_reported_with_a_warning() {
     assert_eq!(said(), "");
     std::fs::remove_file(folder.path("o/meta.json")).unwrap();
     assert!(said().contains("did not write all of its files"));
+    folder.write("o/meta.json", "{\"version\": ");
+    assert!(said().contains("o/meta.json is damaged"), "{}", said());
+}
+
+#[test]
+fn a_report_says_which_table_of_a_run_was_cut() {
+    let folder = Folder::new("cut");
+    let file = folder.write("small.toml", SMALL);
+    for table in ["flows.csv", "ports.parquet"] {
+        let ran = tidegate(&folder.0, &["run", &file, "--out", "o", "--quiet"]);
+        assert_eq!(ran.status.code(), Some(0));
+        let whole = std::fs::read(folder.path("o").join(table)).unwrap();
+        std::fs::write(folder.path("o").join(table), &whole[..whole.len() / 2]).unwrap();
+        let output = tidegate(&folder.0, &["report", "o"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(
+            said.contains(table) && said.contains("run it again"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_report_of_a_comparisons_folder_is_of_the_runs_in_it() {
+    let folder = Folder::new("below");
+    let file = folder.write("small.toml", SMALL);
+    let set = "transport.kind=[dctcp,homa]";
+    let ran = tidegate(
+        &folder.0,
+        &["compare", &file, "--set", set, "--out", "o", "--quiet"],
+    );
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    let output = tidegate(&folder.0, &["report", "o", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let runs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut kinds: Vec<_> = runs
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| &run["transport"])
+        .collect();
+    kinds.sort_by_key(|kind| kind.to_string());
+    assert_eq!(kinds, ["dctcp", "homa"]);
+    // Where there is none, that is said of the folder itself.
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    let output = tidegate(&folder.0, &["report", "empty"]);
+    assert_eq!(output.status.code(), Some(4));
 }
