@@ -219,6 +219,11 @@ pub trait Factory: Send + Sync {
     fn remembers(&self) -> Span {
         Span::ZERO
     }
+    /// Whether receivers hear of a message before it is their turn: both ends keep what is under way from the beginning on,
+    /// and take twice the memory of one.
+    fn announces(&self) -> bool {
+        false
+    }
     /// Whether it goes on as if every cable of the network worked, also where switches know of one that does not.
     fn counts_on_cables(&self) -> bool {
         false

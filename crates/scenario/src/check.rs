@@ -493,6 +493,22 @@ impl Assembled {
         (places * 2.0 / 3.0) as u64
     }
 
+    /// Messages under way, those twice that both ends keep from their beginning on.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a part of a count"
+    )]
+    fn both_ends(&self, open: u64) -> u64 {
+        let twice = |lane: u8| self.scenario.factory_of(lane).announces();
+        let lanes = 0..=u8::MAX;
+        let lanes: Vec<bool> = lanes.take(self.transports().len()).map(twice).collect();
+        let messages = self.traffic.messages.iter();
+        let twice = messages.filter(|message| lanes[self.lane(message.conn)]);
+        let share = twice.count() as f64 / self.traffic.messages.len().max(1) as f64;
+        (open as f64 * (1.0 + share)) as u64
+    }
+
     /// Seconds that the run takes, with its set-up and its tables.
     fn seconds_of(&self, load: &Load) -> f64 {
         let (moments, looks, kept) = self.samples(load);
@@ -550,7 +566,7 @@ impl Assembled {
         Need {
             hosts: self.topology.hosts.into(),
             busy: ends.collect::<BTreeSet<u32>>().len() as u64,
-            open: load.open.max(self.remembered(load)),
+            open: self.both_ends(load.open).max(self.remembered(load)),
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,

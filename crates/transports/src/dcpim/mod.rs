@@ -57,6 +57,9 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
+    fn announces(&self) -> bool {
+        true
+    }
     fn warns(&self, _: bool) -> Vec<String> {
         self.warnings()
     }

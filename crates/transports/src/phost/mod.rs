@@ -52,6 +52,9 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
+    fn announces(&self) -> bool {
+        true
+    }
     fn window_max(&self, _: Encap) -> Option<(u32, Option<&'static str>)> {
         Some((params::WINDOW_MAX, None))
     }

@@ -56,6 +56,9 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(self, config))
     }
+    fn announces(&self) -> bool {
+        true
+    }
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
         Ok(Self::settle(self, facts).map(|params| Box::new(params) as Box<dyn Factory>))
     }
