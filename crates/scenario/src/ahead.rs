@@ -12,8 +12,10 @@
 //! have more to do than they can, and messages wait from the beginning to the end.
 
 use crate::assemble::{Assembled, is_timed};
+use crate::check::HOPS_PER_REFUSED;
 use crate::collector::SAMPLES_MAX;
 use crate::load::Load;
+use crate::memory;
 use model::EndpointConfig;
 use sim::{Completion, FlowSample, Observer, PortSample, Probes};
 use std::collections::BTreeMap;
@@ -26,8 +28,13 @@ const HOPS: u64 = 1_000_000;
 /// Networks and traffic that take longer to set up than that are not run. [ours]
 const LINKS_MAX: usize = 20_000;
 const MESSAGES_MAX: usize = 200_000;
-/// A run that would take more memory is not begun. [ours]
+/// A run that would take more memory is not begun, nor one that the machine has no room for. [ours]
 const MEMORY_MAX: Bytes = Bytes(1 << 29);
+
+/// Credits that hosts make and drop cross no link and take time, too: as long as so many times the packet-hops at most. It is
+/// looked at them after so many round trips. [ours]
+const REFUSED_MOST: u64 = 4;
+const LOOK_EVERY: u64 = 4;
 
 /// A part of the messages has so many at least, and about so many packet-hops; who expected far too few gives it up. [ours]
 const PART_LEAST: usize = 1_000;
@@ -62,6 +69,8 @@ enum Part {
 struct Reached {
     at: Time,
     hops: u64,
+    /// Credits that hosts made and dropped.
+    refused: u64,
     /// Bytes that receivers accepted.
     accepted: u64,
     /// Messages that ended, those under way at the end, and most that were.
@@ -73,9 +82,13 @@ struct Reached {
     over: bool,
 }
 
-/// Looks on until there were so many packet-hops.
+/// Looks on until there were so many packet-hops, or so much else to do.
 struct Look {
     hops_max: u64,
+    /// Samples of ports are counted.
+    samples: bool,
+    /// Credits that hosts made and dropped.
+    refused: u64,
     at: Time,
     done: u64,
     active: u64,
@@ -91,7 +104,17 @@ impl Observer for Look {
     fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
         (self.at, self.done, self.active) = (now, done, active);
         self.active_most = self.active_most.max(active);
-        hops < self.hops_max
+        let refused = times(self.refused, HOPS_PER_REFUSED);
+        hops < self.hops_max && refused < self.hops_max.saturating_mul(REFUSED_MOST)
+    }
+    fn wants_refused(&self) -> bool {
+        true
+    }
+    fn refused(&mut self, credits: u64) {
+        self.refused = credits;
+    }
+    fn wants_samples(&self, _: Time) -> bool {
+        self.samples
     }
     fn completed(&mut self, batch: &[Completion]) {
         self.ended.extend_from_slice(batch);
@@ -122,8 +145,8 @@ impl Assembled {
         let mut load = self.load.take().unwrap_or_else(|| Load::of(self));
         if self.topology.links.len() <= LINKS_MAX {
             let few = self.traffic.messages.len() <= MESSAGES_MAX;
-            let whole = (few && self.memory(&load) <= MEMORY_MAX)
-                .then(|| self.begin(HOPS, None, Part::Whole))
+            let whole = (few && self.memory(&load) <= MEMORY_MAX.min(memory::of_machine()))
+                .then(|| self.begin(enough(&load), None, Part::Whole))
                 .flatten()
                 .map(|(whole, _)| whole);
             let served = whole.is_some_and(|whole| whole.over || whole.done >= whole.active);
@@ -143,9 +166,15 @@ impl Assembled {
         } else if self.is_mixed() {
             return None;
         } else {
-            self.rest(self.begin(HOPS / 2, None, Part::Whole)?.0, whole)?
+            self.rest(
+                load,
+                self.begin(enough(load) / 2, None, Part::Whole)?.0,
+                whole,
+            )?
         };
+        let most = enough(load);
         load.hops = whole.hops.saturating_add(rest.hops);
+        load.refused = whole.refused.saturating_add(rest.refused);
         load.lasts = whole.at.since(Time::ZERO) + rest.time;
         load.open = if whole.over {
             // Looks are some windows apart, and short messages may be over between two.
@@ -153,12 +182,12 @@ impl Assembled {
         } else {
             load.open.max(whole.active_most)
         };
-        self.see(load, HOPS, Part::Whole)
+        self.see(load, most, Part::Whole)
     }
 
     /// Runs it in a share of its time, and in half of that, and goes on from there.
     fn in_short(&self, load: &mut Load, whole: Reached) -> Option<()> {
-        if whole.over || self.is_steady(whole) {
+        if whole.over || self.is_steady(whole) || self.is_even() {
             return None;
         }
         let (share, run) = self.share(load.hops.max(whole.hops))?;
@@ -180,6 +209,9 @@ impl Assembled {
             Some(run.saturating_add(times(each, more)))
         };
         load.hops = on(half.hops, run.hops)?.max(whole.hops);
+        load.refused = on(half.refused, run.refused)
+            .unwrap_or(run.refused)
+            .max(whole.refused);
         let lasts = Time(on(half.at.0, run.at.0)?).max(whole.at);
         load.lasts = lasts.min(self.until()).since(Time::ZERO);
         let open = on(half.active_most, run.active_most).unwrap_or(run.active_most);
@@ -200,6 +232,19 @@ impl Assembled {
         let mut faults = self.faults.iter();
         let lasts = faults.all(|fault| fault.from <= early && fault.until >= until);
         begun && lasts && !self.is_mixed()
+    }
+
+    /// Whether one source sends all along, and nothing else changes what becomes of it: a byte of its beginning takes what one
+    /// of its end takes, and how many come until when is known.
+    fn is_even(&self) -> bool {
+        let messages = &self.traffic.messages;
+        let starts: Option<Vec<Time>> = messages.iter().map(comes).collect();
+        let Some(starts) = starts.filter(|_| self.scenario.workloads.len() == 1) else {
+            return false;
+        };
+        let middle = starts[starts.len() / 2].since(starts[0]).0 as f64;
+        let last = starts[starts.len() - 1].since(starts[0]).0 as f64;
+        self.faults.is_empty() && (0.25..=0.75).contains(&(middle / last.max(1.0)))
     }
 
     /// The share of its time in which it has about [`HOPS`], and what it does then.
@@ -257,6 +302,7 @@ impl Assembled {
         };
         let share = weight(messages) / weight(&messages[..part]).max(1.0);
         load.hops = times(whole.hops, share);
+        load.refused = times(whole.refused, share);
         let start = |number: usize| comes(&messages[number]);
         let came = start(part)?.since(start(part / 2)?);
         let slower = whole.by.since(half.by).0 as f64 / came.0.max(1) as f64;
@@ -287,6 +333,7 @@ impl Assembled {
         }
         reached.over.then_some(Served {
             hops: reached.hops,
+            refused: reached.refused,
             at: reached.at,
             by,
             open: reached.active_most,
@@ -353,32 +400,40 @@ impl Assembled {
     }
 
     /// What comes behind `whole`, whose first half is `half`; none where nothing tells.
-    fn rest(&self, half: Reached, whole: Reached) -> Option<Rest> {
+    fn rest(&self, load: &Load, half: Reached, whole: Reached) -> Option<Rest> {
         let passed = whole.at.since(half.at);
         let (hops, bytes) = (whole.hops - half.hops, whole.accepted - half.accepted);
-        let left = self.traffic.messages.iter();
-        let left = left.map(|message| {
-            if is_timed(message) {
-                u64::MAX
-            } else {
-                message.size
-            }
-        });
-        let left = left
-            .fold(0, u64::saturating_add)
-            .saturating_sub(whole.accepted);
+        let mut messages = self.traffic.messages.iter();
+        let timed = messages.any(is_timed);
+        let mut messages = self.traffic.messages.iter();
+        // What comes later is known, and a beginning of few messages says little about how often they come.
+        let come = !timed && messages.any(|of| comes(of).is_some_and(|at| at > whole.at));
+        let all = if timed {
+            u64::MAX
+        } else if come {
+            load.served
+        } else {
+            let sizes = self.traffic.messages.iter().map(|message| message.size);
+            sizes.fold(0, u64::saturating_add)
+        };
+        let left = all.saturating_sub(whole.accepted);
         let stop = |message: &Message| message.stop.unwrap_or(Time::NEVER);
         let stops = self.traffic.messages.iter().map(stop).max();
         let end = self.until().min(stops.unwrap_or(Time::NEVER));
         let until = end.since(whole.at).0 as f64 / passed.0.max(1) as f64;
-        let share = if bytes > 0 {
-            until.min(left as f64 / bytes as f64)
+        let of_bytes = left as f64 / bytes.max(1) as f64;
+        let share = if come && bytes > 0 {
+            of_bytes
+        } else if bytes > 0 {
+            until.min(of_bytes)
         } else {
             until
         };
+        let refused = whole.refused - half.refused;
         (passed > Span::ZERO).then(|| Rest {
             hops: times(hops, share),
-            time: Span(times(passed.0, share)),
+            refused: times(refused, share),
+            time: Span(times(passed.0, share.min(until))),
         })
     }
 
@@ -404,13 +459,16 @@ impl Assembled {
             setup.until = setup.until.min(until);
         }
         setup.probes = Probes {
-            every: samples.map(|(every, _)| every),
+            // Without samples it is a look at what happens meanwhile that crosses no link.
+            every: Some(samples.map_or(self.base_rtt.times(LOOK_EVERY), |(every, _)| every)),
             links: self.probes.links.clone(),
             accepted: true,
             ..Probes::default()
         };
         let mut look = Look {
             hops_max,
+            samples: samples.is_some(),
+            refused: 0,
             at: Time::ZERO,
             done: 0,
             active: 0,
@@ -429,6 +487,7 @@ impl Assembled {
                 outcome.end
             },
             hops: outcome.hops,
+            refused: outcome.totals.credits_dropped,
             accepted: accepted.fold(0, |sum, &bytes| sum.saturating_add(bytes)),
             done: look.done,
             active: look.active,
@@ -437,6 +496,17 @@ impl Assembled {
             over: !outcome.interrupted,
         };
         Some((reached, look))
+    }
+}
+
+/// Packet-hops of a beginning; or of all of a run, where the sum says that it is not much longer: a crowd's beginning
+/// shows little but its requests.
+fn enough(load: &Load) -> u64 {
+    let all = times(load.summed, 1.5);
+    if all <= PART_HOPS_MAX {
+        PART_HOPS_MAX
+    } else {
+        HOPS
     }
 }
 
@@ -451,6 +521,7 @@ fn comes(message: &Message) -> Option<Time> {
 /// What became of a part that was run to its end.
 struct Served {
     hops: u64,
+    refused: u64,
     at: Time,
     /// When most of it had ended.
     by: Time,
@@ -464,6 +535,7 @@ struct Served {
 #[derive(Default)]
 struct Rest {
     hops: u64,
+    refused: u64,
     time: Span,
 }
 

@@ -41,7 +41,7 @@ const PER_MESSAGE: f64 = 9e-6;
 const LINKS_AFAR: f64 = 50e3;
 /// A credit that a host makes and drops takes as long as so many packet-hops. [ours: `tidegate fingerprint
 /// xpass-fig17` with 3 tasks and 300 KB: 28 million of them and 24 million hops, 16 s of CPU]
-const HOPS_PER_REFUSED: f64 = 4.0;
+pub(crate) const HOPS_PER_REFUSED: f64 = 4.0;
 /// A packet-hop of switches with a flow control takes as long as so many without. [ours: `tidegate run
 /// experiments/aquarius-fct/scenario.toml --set output.every=0s` under each, by CPU: 1.4 times under PFC, 1.6 under Aquarius,
 /// 2.5 under ideal, 3.7 under CBFC and 4 under BFC]
@@ -516,7 +516,7 @@ impl Assembled {
             Some(_) => HOPS_PER_CONTROLLED,
             None => 1.0,
         };
-        let hops = each * load.hops as f64 + HOPS_PER_REFUSED * load.refused;
+        let hops = each * load.hops as f64 + HOPS_PER_REFUSED * load.refused as f64;
         let links = self.topology.links.len() as f64;
         let set_up = links * PER_LINK + self.traffic.messages.len() as f64 * PER_MESSAGE;
         let slower = 1.0 + 2.0 * (links / LINKS_AFAR).min(1.0);

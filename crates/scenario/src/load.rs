@@ -74,8 +74,10 @@ pub(crate) struct Load {
     pub(crate) hops: u64,
     /// The same, whatever a beginning of the run told since.
     pub(crate) summed: u64,
+    /// Bytes that lines have time for, of messages together.
+    pub(crate) served: u64,
     /// Credits that hosts make and drop.
-    pub(crate) refused: f64,
+    pub(crate) refused: u64,
     /// Samples that say something new, by link.
     pub(crate) seen: Vec<u64>,
     /// Most messages that are under way at once.
@@ -177,8 +179,8 @@ impl Load {
             let most = run.topology.links[link.index()].rate.bytes_in(time).0;
             most as f64 / wanted[link.index()].max(1) as f64
         };
-        let mut hops = 0.0;
-        for (message, way) in run.traffic.messages.iter().zip(&ways) {
+        let (mut hops, mut served) = (0.0, 0.0);
+        for ((message, way), &size) in run.traffic.messages.iter().zip(&ways).zip(&sizes) {
             let (path, _) = paths.path(message.conn);
             let share = along(path, message).map(|link| match (message.start, message.stop) {
                 (Start::At(from), Some(stop)) if stop < until => {
@@ -188,6 +190,7 @@ impl Load {
             });
             let share = share.fold(1.0, f64::min);
             hops += way.lone * way.links as f64 * share;
+            served += size as f64 * share;
             let news = memory::news((way.frames, way.takes), share, (time, every));
             for link in path.iter().flat_map(|link| [*link, link.reverse()]) {
                 let seen = &mut load.seen[link.index()];
@@ -197,7 +200,8 @@ impl Load {
         let vain = Vain::of(run, &ways);
         load.summed = (hops + vain.hops).max(0.0) as u64;
         load.hops = load.summed;
-        load.refused = vain.refused;
+        load.served = served as u64;
+        load.refused = vain.refused as u64;
         load.span = last.since(first);
         let begin = if first < Time::NEVER {
             first

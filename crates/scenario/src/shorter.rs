@@ -135,7 +135,14 @@ impl Shorter<'_> {
 
     fn is_small(&self, message: &Message) -> bool {
         let frames = self.run.encap.frames(message.size) as f64;
-        !is_timed(message) && frames * self.least < FRAMES_LEAST
+        let trip = self.run.bdp().0 as f64 / f64::from(self.run.encap.wire_max());
+        // What is sent unasked, in the first round trip, costs other packets than what comes behind it.
+        let least = if frames > trip {
+            FRAMES_LEAST.max(trip)
+        } else {
+            FRAMES_LEAST
+        };
+        !is_timed(message) && frames * self.least < least
     }
 
     /// By tag, which of its small messages are sent; none where neither all nor the first would be what they are.

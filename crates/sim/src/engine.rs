@@ -541,6 +541,15 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
             "{ended} messages ended, {started} started"
         );
         let active = started - ended;
+        if between.observer.wants_refused() {
+            // SAFETY: the same.
+            let nodes = self.net.nodes.iter().map(|node| unsafe { &*node.get() });
+            let refused = nodes.map(|node| match &node.kind {
+                Kind::Host(host) => host.totals().credits_dropped,
+                Kind::Switch(_) => 0,
+            });
+            between.observer.refused(refused.sum());
+        }
         let go_on = between
             .observer
             .progress(between.last, between.hops, between.done, active);

@@ -17,7 +17,7 @@ use crate::trigger::Firing;
 use crate::watched::Watched;
 use model::{
     ByClass, CREDIT_LANES, ConnId, CreditFrame, Cx, Endpoint, Event, FRAME_SMALLEST, Gates,
-    Lifetime, LinkCredits, Packet, Rng, Signal, Transmit,
+    Lifetime, LinkCredits, Packet, Rng, Signal, Totals, Transmit,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -359,6 +359,11 @@ impl Host {
     pub(crate) fn accepted(&self) -> impl Iterator<Item = ((u32, u32), u64)> {
         let all = self.accepted.iter().flatten();
         all.map(|(&conn, &bytes)| ((conn, self.id), bytes))
+    }
+
+    /// What its transport has counted so far.
+    pub(crate) fn totals(&self) -> Totals {
+        self.endpoint.totals()
     }
 
     /// Pauses of flows that it did not heed because it knew too many others.

@@ -331,6 +331,14 @@ pub trait Observer {
     /// How far the run is: packet-hops and messages that ended so far, messages under way now.
     /// Return false to stop it here.
     fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool;
+    /// Whether it is to be told of credits that hosts drop, which take time and cross no link.
+    fn wants_refused(&self) -> bool {
+        false
+    }
+    /// So many of them so far, before each [`Observer::progress`].
+    fn refused(&mut self, credits: u64) {
+        let _ = credits;
+    }
     /// Messages that ended since the last call, by (time, message).
     fn completed(&mut self, batch: &[Completion]);
     /// Whether samples of this moment are of use: where they are not, nobody looks at the ports.
