@@ -504,7 +504,7 @@ mod tests {
         assert!(!factory.sprays() && factory.first_wait().is_none());
         assert!(factory.unread().is_empty() && factory.patience().is_none());
         assert_eq!(factory.remembers(), Span::ZERO);
-        assert!(factory.window_max(Encap::PAPER).is_none() && factory.window_key().is_none());
+        assert!(factory.window_max(Encap::PAPER).is_none());
         assert!(!factory.counts_on_cables());
         assert!(
             [false, true]

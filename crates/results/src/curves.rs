@@ -4,8 +4,9 @@
 
 use crate::kind::{InBytes, Ps, Ratio, TenThousandth, Which};
 use crate::record::{FlowRow, RunRecord};
+use crate::sizes::SizeBin;
 use crate::stats::{Figure, Sorted, Value};
-use crate::summary::{SizeBin, Summary, active, counts, fct, slowdown};
+use crate::summary::{Summary, active, counts, fct, slowdown};
 use serde::{Deserialize, Serialize};
 use units::Time;
 

@@ -10,12 +10,13 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 /// The sources of every structure that a document has.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     include_str!("summary.rs"),
     include_str!("apart.rs"),
     include_str!("ground.rs"),
     include_str!("lines.rs"),
     include_str!("stats.rs"),
+    include_str!("sizes.rs"),
     include_str!("curves.rs"),
     include_str!("files.rs"),
 ];

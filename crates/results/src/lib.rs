@@ -23,6 +23,7 @@ mod lines;
 mod queues;
 mod record;
 mod series;
+mod sizes;
 pub mod stats;
 mod summary;
 pub mod table;
@@ -43,9 +44,10 @@ pub use record::{
     PortSeriesRow, RunRecord, Status, StuckRow, Way,
 };
 pub use series::{LinkSamples, PortSeries, Samples};
+pub use sizes::SizeBin;
 pub use summary::{
     CountedSummary, Credits, DerivedSummary, Drops, Goodput, Messages, Packets, QueueMax, SCHEMA,
-    SLOWEST_MAX, SizeBin, Slow, Stuck, Summary, active, active_span, counts, fct, slowdown,
+    SLOWEST_MAX, Slow, Stuck, Summary, active, active_span, counts, fct, slowdown,
 };
 pub use threshold::{NAMED_METRICS, Threshold, ThresholdError, Verdict, escape, junit, metrics};
 pub use unit::Unit;

@@ -10,13 +10,14 @@ use crate::kind::{BitRate, InBytes, Ps, Ratio, Seed, Which};
 use crate::lines::LinkGroup;
 use crate::queues::{data_queue_max, queue_max};
 use crate::record::{FlowRow, PortRow, RunRecord, Status, StuckRow};
-use crate::stats::{Dist, Figure, jain};
+use crate::sizes::{SizeBin, size_bins};
+use crate::stats::{Figure, jain};
 use crate::{backlog, human, lines};
 use model::{ByClass, ByReason, Class, DropReason};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use units::{Bytes, PS_PER_SEC, Span, Time};
+use units::{PS_PER_SEC, Span, Time};
 
 /// Version of the layout of `summary.json`; a field that changes its meaning raises it.
 pub const SCHEMA: u32 = 3;
@@ -149,58 +150,6 @@ pub struct Messages {
     pub timed: u64,
     /// Bytes of the counted ones; of those with a set end, what was received.
     pub bytes: InBytes,
-}
-
-/// Messages of a range of sizes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SizeBin {
-    /// `all`, `s`, `m`, `l` or `xl`.
-    pub name: String,
-    /// Sizes above this.
-    pub above: InBytes,
-    /// Sizes up to this; `None` without limit.
-    pub up_to: Option<InBytes>,
-    /// Messages, unfinished ones included.
-    pub messages: u64,
-    /// Unfinished ones.
-    pub unfinished: u64,
-    /// Time from the start at the sender to the last byte at the receiver.
-    pub fct_ps: Option<Dist<Ps>>,
-    /// Completion time over that in an idle network.
-    pub slowdown: Option<Dist<Ratio>>,
-}
-
-/// Whether a bin holds messages of `size`; an empty message belongs to the smallest ones.
-fn holds(above: u64, up_to: Option<u64>, size: u64) -> bool {
-    (size > above || above == 0) && up_to.is_none_or(|top| size <= top)
-}
-
-impl SizeBin {
-    /// Whether it holds messages of every size.
-    pub fn is_all(&self) -> bool {
-        self.above == 0 && self.up_to.is_none()
-    }
-
-    /// Whether messages of `size` belong to it.
-    pub fn holds(&self, size: u64) -> bool {
-        holds(self.above, self.up_to, size)
-    }
-
-    /// The range in words: `10 KB - 100 KB`.
-    pub fn label(&self) -> String {
-        match (self.above, self.up_to) {
-            (0, None) => "all sizes".into(),
-            (0, Some(top)) => format!("up to {}", human::bytes(Bytes(top))),
-            (above, None) => format!("above {}", human::bytes(Bytes(above))),
-            (above, Some(top)) => {
-                format!(
-                    "{} - {}",
-                    human::bytes(Bytes(above)),
-                    human::bytes(Bytes(top))
-                )
-            }
-        }
-    }
 }
 
 /// Bytes delivered per time.
@@ -342,10 +291,6 @@ pub struct DerivedSummary {
     /// Bandwidth-delay product in wire bytes.
     pub bdp: InBytes,
 }
-
-/// Upper ends of the size bins and their names. [xpass s6.3]
-const BINS: [(&str, u64); 3] = [("s", 10_000), ("m", 100_000), ("l", 1_000_000)];
-const LAST_BIN: &str = "xl";
 
 /// How long a message took, or has taken at the end that was asked for, however early nothing moved any more; `None` if it never started or has a
 /// set end. In picoseconds.
@@ -540,47 +485,6 @@ fn messages(run: &RunRecord, counted: &[&FlowRow]) -> Messages {
             .map(|flow| if flow.timed { flow.received } else { flow.size })
             .sum(),
     }
-}
-
-fn size_bins(counted: &[&FlowRow], end: Time) -> Vec<SizeBin> {
-    let of = |name: &str, above: u64, up_to: Option<u64>| {
-        let (mut times, mut slowdowns) = (Vec::new(), Vec::new());
-        for flow in counted.iter().filter(|flow| holds(above, up_to, flow.size)) {
-            times.extend(fct(flow, end));
-            slowdowns.extend(slowdown(flow, end));
-        }
-        SizeBin {
-            name: name.into(),
-            above,
-            up_to,
-            messages: times.len() as u64,
-            unfinished: times.iter().filter(|took| took.at_least).count() as u64,
-            fct_ps: Dist::of(&times),
-            slowdown: Dist::of(&slowdowns),
-        }
-    };
-    let all = of("all", 0, None);
-    // What all of them have, they have in their bin: no number is put into order twice.
-    let bin = |name: &str, above, up_to| {
-        let inside = |flow: &&&FlowRow| holds(above, up_to, flow.size);
-        if counted.iter().filter(inside).count() < counted.len() {
-            return of(name, above, up_to);
-        }
-        SizeBin {
-            name: name.into(),
-            above,
-            up_to,
-            ..all.clone()
-        }
-    };
-    let mut bins = vec![all.clone()];
-    let mut above = 0;
-    for (name, top) in BINS {
-        bins.push(bin(name, above, Some(top)));
-        above = top;
-    }
-    bins.push(bin(LAST_BIN, above, None));
-    bins
 }
 
 /// Bytes that receivers accepted per time, between the first start and the last end inside the window.

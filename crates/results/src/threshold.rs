@@ -2,8 +2,9 @@
 
 use crate::apart::OfTag;
 use crate::human;
+use crate::sizes::SizeBin;
 use crate::stats::{Dist, Figure};
-use crate::summary::{SizeBin, Summary};
+use crate::summary::Summary;
 use model::Class;
 use std::fmt;
 use std::fmt::Write as _;
