@@ -557,7 +557,7 @@ fn a_report_of_a_comparisons_folder_is_of_the_runs_in_it() {
         .iter()
         .map(|run| &run["transport"])
         .collect();
-    kinds.sort_by_key(|kind| kind.to_string());
+    kinds.sort_by_key(ToString::to_string);
     assert_eq!(kinds, ["dctcp", "homa"]);
     // Where there is none, that is said of the folder itself.
     std::fs::create_dir(folder.path("empty")).unwrap();
