@@ -172,7 +172,6 @@ impl Assembled {
                 whole,
             )?
         };
-        let most = enough(load);
         load.hops = whole.hops.saturating_add(rest.hops);
         load.refused = whole.refused.saturating_add(rest.refused);
         load.lasts = whole.at.since(Time::ZERO) + rest.time;
@@ -182,7 +181,7 @@ impl Assembled {
         } else {
             load.open.max(whole.active_most)
         };
-        self.see(load, most, Part::Whole)
+        self.see(load, HOPS, Part::Whole)
     }
 
     /// Runs it in a share of its time, and in half of that, and goes on from there.
