@@ -23,7 +23,7 @@ use parts::smoothed::Smoothed;
 use units::{Span, Time};
 
 /// Packets without data that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
-const CONTROL_MAX: usize = 16_384;
+pub(super) const CONTROL_MAX: usize = 16_384;
 /// The priority of everything but data. [dcpim artefact]
 pub(super) const URGENT: u8 = 0;
 

@@ -337,3 +337,15 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
     .concat();
     insta::assert_snapshot!(refusals);
 }
+
+#[test]
+fn words_of_a_matching_that_find_no_room_at_their_host_are_counted() {
+    let mut counts = host::Counts::default();
+    let mut control = parts::packet_queue::PacketQueue::default();
+    let packet = model::Packet::new(HostId(1), model::ConnId(7), model::Class::Control, 0, 84);
+    for _ in 0..=host::CONTROL_MAX {
+        counts.say(&mut control, packet);
+    }
+    let most = host::CONTROL_MAX as u64;
+    assert_eq!((counts.matching, counts.line_lost), (most + 1, 1));
+}

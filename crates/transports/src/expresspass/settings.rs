@@ -208,3 +208,39 @@ pub(super) fn suits(port: &PortSpec) -> Result<(), Refusal> {
         instead: "choose ports with a shaped queue of credits".to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Rate;
+
+    /// Two hosts at 100 Gb/s, so far from each other.
+    struct Far(Span);
+
+    impl Net for Far {
+        fn hosts(&self) -> u32 {
+            2
+        }
+        fn rate(&self, _: HostId) -> Rate {
+            Rate::gbps(100)
+        }
+        fn rack(&self, host: HostId) -> u32 {
+            host.0
+        }
+        fn ways(&self, a: HostId, b: HostId) -> u16 {
+            u16::from(a != b)
+        }
+        fn base_rtt(&self, a: HostId, b: HostId) -> Option<Span> {
+            (a != b).then_some(self.0)
+        }
+    }
+
+    #[test]
+    fn a_network_has_fewer_credits_under_way_than_can_be_told_apart() {
+        // A frame of 1538 B takes 80 ps for each of them.
+        let frame = Span(1_538 * 80);
+        let reaches = |credits| reach(&Far(frame.times(credits)), Encap::PAPER).is_ok();
+        let most = u64::from(CREDITS_OPEN_MAX);
+        assert_eq!([most - 1, most].map(reaches), [true, false]);
+    }
+}

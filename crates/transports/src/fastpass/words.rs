@@ -298,4 +298,22 @@ mod tests {
         let frames = [0; 3].map(|_| one(&mut words, &plan));
         assert_eq!((frames, words), ([true, true, false], 1));
     }
+
+    #[test]
+    fn every_word_of_a_batch_waits_for_those_before_it() {
+        let plan = Plan {
+            word: Span::us(4),
+            frame_time: Span::us(1),
+            ..plan()
+        };
+        let mut words = Words::default();
+        words.begin(Time::ZERO, Span::ZERO, 0);
+        words.of(20..24);
+        // Words travel two microseconds and take four each: the arbiter has 14 left, then 10, 6 and 2, and takes 1, 2, 3 and 4.
+        for flow in 0..3 {
+            assert!(words.admit(&plan, 20, Some(1)), "{flow}");
+            words.add(&plan, 20, true);
+        }
+        assert!(!words.admit(&plan, 20, Some(1)));
+    }
 }
