@@ -648,4 +648,5 @@ fn what_the_numbers_say_of_themselves_is_a_warning() {
     assert!(says(&outside, "widen run.window"));
     let never = run(vec![flow(0, 1, None, None)], 9);
     assert!(says(&never, "raise run.until") && !says(&never, "widen"));
+    assert!(!says(&never, "had not started"), "that is said already");
 }
