@@ -393,6 +393,22 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_is_of_the_moment_at_which_it_is_pushed() {
+        let mut series = PortSeries::default();
+        let row = PortSeriesRow {
+            queue: 7,
+            ..nothing(1)
+        };
+        series.push(Time(5), [row].into_iter());
+        let told: Vec<_> = series
+            .news()
+            .iter()
+            .map(|row| (row.at, row.queue))
+            .collect();
+        assert_eq!(told, [(Time(5), 7)]);
+    }
+
+    #[test]
     #[should_panic(expected = "another link was sampled")]
     fn a_port_that_was_not_sampled_before_is_refused() {
         let mut series = PortSeries::default();

@@ -361,6 +361,7 @@ fn what_was_lost_is_summed_over_ports_and_credits_stand_apart() {
         (summary.credits.dropped_on_way, summary.credits.waste),
         (770, Some(0.25))
     );
+    assert_eq!(summary.credits.used(), 6);
     assert_eq!(
         Summary::of(&half_done()).credits.waste,
         None,
