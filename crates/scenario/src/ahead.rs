@@ -365,25 +365,47 @@ impl Assembled {
         load.news = Some(times(seen.news, share.max(1.0)));
         load.news_most = match part {
             Part::First(_) => 0, // it goes on as it begins
-            Part::Whole => self.before_thinned(load.lasts, 1.0, &look.news_until),
-            Part::Short { share, .. } => self.before_thinned(load.lasts, share, &look.news_until),
+            Part::Whole => {
+                let last = self.before_thinned(load.lasts, between.0 / 2, 1.0, &look.news_until);
+                last.max(self.before_first_thinned(load.lasts, hops_max))
+            }
+            Part::Short { share, .. } => {
+                self.before_thinned(load.lasts, 0, share, &look.news_until)
+            }
         };
         Some(())
     }
 
+    /// Samples that say something new when every second moment is forgotten for the first time, where the run `lasts` until
+    /// then. They are taken more often than any later ones: of ports that are busy now and then fewer say something new.
+    fn before_first_thinned(&self, lasts: Span, hops_max: u64) -> u64 {
+        let moments = (SAMPLES_MAX / self.sampled().len().max(1)) as u64;
+        let every = self.probes.every.unwrap_or(Span(1));
+        let end = every.times(moments);
+        if end >= lasts {
+            return 0;
+        }
+        let until = Time::ZERO.after(end);
+        let seen = self.begin(hops_max, Some((every, until)), Part::Whole);
+        seen.map_or(0, |(seen, _)| {
+            let passed = (seen.at.0 / every.0).clamp(1, moments);
+            times(seen.news, moments as f64 / passed as f64)
+        })
+    }
+
     /// Most samples that say something new just before every second moment is forgotten, of a run that `lasts` so long: in a
-    /// `share` of the time there were so many until which moment.
-    fn before_thinned(&self, lasts: Span, share: f64, news: &[(Time, u64)]) -> u64 {
+    /// `share` of the time there were so many until which moment. Samples are taken every `least` or more seldom.
+    fn before_thinned(&self, lasts: Span, least: u64, share: f64, news: &[(Time, u64)]) -> u64 {
         let moments = SAMPLES_MAX / self.sampled().len().max(1);
-        let mut end = self.probes.every.unwrap_or(Span(1)).times(moments as u64);
+        let mut every = self.probes.every.unwrap_or(Span(1));
         let mut most = 0.0_f64;
-        while end < lasts && end > Span::ZERO {
-            let until = Time(times(end.0, share));
+        while every > Span::ZERO && every.times(moments as u64) < lasts {
+            let until = Time(times(every.times(moments as u64).0, share));
             let passed = news.partition_point(|&(at, _)| at <= until);
-            if passed >= LEAST_TOLD {
+            if passed >= LEAST_TOLD && every.0 >= least {
                 most = most.max(news[passed - 1].1 as f64 / passed as f64);
             }
-            end = end.times(2);
+            every = every.times(2);
         }
         times(moments as u64, most)
     }
