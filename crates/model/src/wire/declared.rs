@@ -431,6 +431,29 @@ pub const fn when(holds: bool, text: &'static str) -> &'static str {
     if holds { text } else { "" }
 }
 
+/// What `text` says where something holds, otherwise nothing.
+pub fn given(holds: bool, text: impl FnOnce() -> String) -> String {
+    holds.then(text).unwrap_or_default()
+}
+
+/// A piece of a stream: where it begins and ends.
+pub fn piece(offset: u64, length: u16) -> String {
+    format!("{offset}..{}", offset + u64::from(length))
+}
+
+/// Where something ends that may be too long for its field to say.
+pub fn up_to(too_long: bool, end: u64) -> String {
+    match too_long {
+        true => "more".to_owned(),
+        false => end.to_string(),
+    }
+}
+
+/// Who says it: the sender of the data or its receiver.
+pub const fn whose(of_sender: bool) -> &'static str {
+    if of_sender { "sender" } else { "receiver" }
+}
+
 /// Declares the header of a transport: its kinds of packet, what they carry, and what must hold of them.
 ///
 /// A field stands at bits `from..to` of the hundred that are a transport's own (see

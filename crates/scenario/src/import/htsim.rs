@@ -427,6 +427,8 @@ impl Reader<'_> {
         // its switch, as in files of -topo.
         let [hop, switch] = self.delays;
         let from = format!("-hop_latency {hop} -switch_latency {switch}");
+        let none = "hosts take no time there";
+        self.draft.text("topology", "host_extra_delay", "0s", none);
         if self.tiers == 2 {
             let delays = [
                 ("host_delay", hop + switch / 2.0),

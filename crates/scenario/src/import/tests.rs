@@ -151,6 +151,7 @@ fn a_command_line_of_htsim_becomes_a_scenario_with_its_values() {
         "until = \"2ms\"",
         "mtu = \"4KB\"",
         "host_delay = \"866.667ns\"",
+        "host_extra_delay = \"0ps\"",
     ] {
         assert!(resolved.contains(part), "{part}\n{resolved}");
     }
@@ -166,6 +167,7 @@ fn a_command_line_of_htsim_becomes_a_scenario_with_its_values() {
         "min = \"180KB\"",
         "max = \"720KB\"",
         "balance = \"adaptive\"",
+        "host_extra_delay = \"0ps\"",
     ] {
         assert!(resolved.contains(part), "{part}\n{resolved}");
     }

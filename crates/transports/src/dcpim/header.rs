@@ -5,7 +5,7 @@
 //! 2^16, and its place in it.
 
 use model::Lifetime;
-use model::wire::declared::when;
+use model::wire::declared::{when, whose};
 
 model::header! {
     pub(super) static CODEC: "dcPIM" = 11;
@@ -105,7 +105,7 @@ model::header! {
     says |ack, _| format!(" {}{}", ack.ordinal, when(ack.next, ", and knows the next"));
     /// The connection is not known here.
     Gone = 9 "GONE" Control { of_sender: bool = 99..100 "whoever should have the data says so"; }
-    says |gone, _| format!(", says the {}", if gone.of_sender { "sender" } else { "receiver" });
+    says |gone, _| format!(", says the {}", whose(gone.of_sender));
 }
 
 /// Positions in a stream have 47 bits.

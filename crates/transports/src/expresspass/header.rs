@@ -7,7 +7,7 @@
 //! Credits that STOP and NACK name say how old they are: everything that answers an earlier credit left
 //! before. They are 0 in plain ExpressPass, whose receivers know of one gap at a time.
 
-use model::wire::declared::when;
+use model::wire::declared::{given, piece, when};
 use model::{Class, Packet};
 
 model::header! {
@@ -34,7 +34,10 @@ model::header! {
     must "length" |data| data.length > 0 || data.end;
     must "offset" |data| data.offset + u64::from(data.length) < POSITION_LIMIT;
     must "flags" |data| data.one_shot || !data.exchange;
-    says |data, packet| data.says(packet);
+    says |data, packet| {
+        let how = if packet.class() == Class::Unscheduled { ", unscheduled".to_owned() } else { format!("{}, credit {}", when(data.again, " again"), data.echo) };
+        format!(" {}{}{how}", piece(data.offset, data.length), when(data.end, " end"))
+    };
     /// Asks for credits.
     Request = 2 "REQUEST" Control | Scheduled | Unscheduled, opens {
         next: u64 = 0..48 "the first position that credits are wanted for";
@@ -48,7 +51,11 @@ model::header! {
     }
     must "packets" |request| request.packets > 0;
     must "flags" |request| request.one_shot || !request.exchange;
-    says |request, _| request.says();
+    says |request, _| {
+        let (unasked, crowd) = (request.unasked, request.crowd);
+        let more = [given(unasked > 0, || format!(", {unasked} unasked")), given(crowd > 0, || format!(", among {}", 1u32 << crowd))].concat();
+        format!(" from {}, {} packet{}{more}{}", request.next, request.packets, when(request.packets != 1, "s"), when(request.known, ", all sent"))
+    };
     /// Asks for no more of them.
     Stop = 3 "STOP" Control | Scheduled | Unscheduled {
         end: u64 = 0..48 "end of the stream";
@@ -169,15 +176,6 @@ impl Data {
     pub(super) fn positions(self) -> u64 {
         self.length.max(1).into()
     }
-
-    fn says(self, packet: &Packet) -> String {
-        let (from, until) = (self.offset, self.offset + u64::from(self.length));
-        let (end, again) = (when(self.end, " end"), when(self.again, " again"));
-        if packet.class() == Class::Unscheduled {
-            return format!(" {from}..{until}{end}, unscheduled");
-        }
-        format!(" {from}..{until}{end}{again}, credit {}", self.echo)
-    }
 }
 
 /// Frames that a request can name; more are as many.
@@ -206,25 +204,6 @@ pub(super) const fn earliest(first: u8, last: u8) -> u8 {
 pub(super) const fn is_later(nth: u8, than: u8) -> bool {
     let behind = nth.wrapping_sub(than) % REQUESTS_MODULUS;
     0 < behind && behind < REQUESTS_MODULUS / 2
-}
-
-impl Request {
-    fn says(self) -> String {
-        let (from, n) = (self.next, self.packets);
-        let follow = match self.unasked {
-            0 => String::new(),
-            unasked => format!(", {unasked} unasked"),
-        };
-        let crowd = match self.crowd {
-            0 => String::new(),
-            crowd => format!(", among {}", 1u32 << crowd),
-        };
-        let again = when(self.known, ", all sent");
-        format!(
-            " from {from}, {n} packet{}{follow}{crowd}{again}",
-            when(n != 1, "s")
-        )
-    }
 }
 
 /// How many credits after the echoed one the receiver gave, if it gave `given` in all.

@@ -5,7 +5,7 @@
 //! connection of a host with its arbiter, and name the connection that they are about.
 
 use model::Lifetime;
-use model::wire::declared::when;
+use model::wire::declared::{given, piece, when, whose};
 
 model::header! {
     pub(super) static CODEC: "Fastpass" = 8;
@@ -22,10 +22,7 @@ model::header! {
         again: bool = 99..100 "it was said before, and wants an answer", aside;
     }
     must "answer" |req| !req.answer || req.lifetime != Lifetime::OneMessage;
-    says |req, _| {
-        let (late, again) = (when(req.late, ", late"), when(req.again, ", again"));
-        format!(" {} for #{}, round {}{late}{again}", req.frames, req.flow, req.round)
-    };
+    says |req, _| format!(" {} for #{}, round {}{}{}", req.frames, req.flow, req.round, when(req.late, ", late"), when(req.again, ", again"));
     /// Frames may leave in these slots, each on its way.
     Alloc = 2 "SLOTS" Credit {
         flow: u32 = 0..32 "the connection at its sender", connection;
@@ -37,7 +34,11 @@ model::header! {
     }
     must "mask" |alloc| alloc.mask & 1 == 1;
     must "ways" |alloc| u32::from(alloc.bits) * alloc.mask.count_ones() <= 32;
-    says |alloc, _| format!(" {} for #{}: {}", alloc.number, alloc.flow, alloc.slots());
+    says |alloc, _| {
+        let slot = |(slot, way)| format!("+{slot}{}", given(alloc.bits > 0, || format!(" way {way}")));
+        let slots: Vec<String> = alloc.each().map(slot).collect();
+        format!(" {} for #{}: from {}, {}", alloc.number, alloc.flow, alloc.slot, slots.join(" "))
+    };
     /// The request is known here, and waits.
     Wait = 3 "WAIT" Control { flow: u32 = 0..32 "the connection at its sender", connection; }
     says |wait, _| format!(" for #{}", wait.flow);
@@ -58,7 +59,7 @@ model::header! {
     must "answer" |data| !data.answer || data.lifetime != Lifetime::OneMessage;
     says |data, packet| {
         let way = packet.path().map_or(String::new(), |way| format!(", way {way}"));
-        format!(" {}..{}{}, slots {}{way}", data.offset, data.until(), when(data.end, " end"), data.alloc)
+        format!(" {}{}, slots {}{way}", piece(data.offset, data.length), when(data.end, " end"), data.alloc)
     };
     /// The message ends here, and what of it has arrived? Empty messages are this alone.
     End = 5 "END" Control, opens {
@@ -71,10 +72,7 @@ model::header! {
     }
     carries |end| (end.at, 0);
     must "answer" |end| !end.answer || end.lifetime != Lifetime::OneMessage;
-    says |end, _| {
-        let (known, cut) = (when(end.known, ", known"), when(end.cut, ", cut"));
-        format!(" of message {} at {}{known}{cut}", end.ordinal, end.at)
-    };
+    says |end, _| format!(" of message {} at {}{}{}", end.ordinal, end.at, when(end.known, ", known"), when(end.cut, ", cut"));
     /// So many messages have arrived whole, and these frames of the next.
     Ack = 6 "ACK" Control {
         from: u64 = 0..47 "a position in the stream where a frame begins";
@@ -89,7 +87,7 @@ model::header! {
     };
     /// The connection is not known here.
     Gone = 7 "GONE" Control { of_sender: bool = 99..100 "whoever should have the data says so"; }
-    says |gone, _| format!(", says the {}", if gone.of_sender { "sender" } else { "receiver" });
+    says |gone, _| format!(", says the {}", whose(gone.of_sender));
 }
 
 /// Positions in a stream have 47 bits.
@@ -125,16 +123,6 @@ impl Alloc {
             let way = shifted & ((1u32 << bits) - 1);
             (slot, u16::try_from(way).expect("at most fifteen bits"))
         })
-    }
-
-    fn slots(self) -> String {
-        let way = |way| match self.bits {
-            0 => String::new(),
-            _ => format!(" way {way}"),
-        };
-        let slots = self.each().map(|(n, w)| format!("+{n}{}", way(w)));
-        let slots: Vec<String> = slots.collect();
-        format!("from {}, {}", self.slot, slots.join(" "))
     }
 }
 

@@ -11,7 +11,6 @@ use super::receiver::{Receiver, Verdict};
 use super::sender::{Piece, Sender};
 use super::settings::Settings;
 use model::intent::DropSpec;
-use model::wire::declared::when;
 use model::{Class, ConnId, Cx, Encap, Lifetime, Packet};
 use parts::pre_credit::{Burst, Order};
 use units::Time;
@@ -67,16 +66,6 @@ impl Params {
 }
 
 impl Granted {
-    pub(super) fn says(&self, packet: &Packet) -> String {
-        let (from, until) = (self.offset, self.offset + u64::from(self.length));
-        let again = when(self.again, ", again");
-        let priority = packet.priority();
-        format!(
-            " {from}..{until} by grant {}, priority {priority}{again}",
-            self.at
-        )
-    }
-
     /// How far it lies behind `from` in what was granted.
     #[inline]
     pub(super) const fn behind(&self, from: u64) -> u64 {
@@ -92,15 +81,6 @@ impl Granted {
 
 /// No more bytes than this are called missing: the field has 42 bits.
 const MISSING_MAX: u64 = (1 << 42) - 1;
-
-impl ProbeAck {
-    pub(super) fn says(&self) -> String {
-        match self.missing {
-            0 => format!(" {}", self.upto),
-            bytes => format!(" {}, {bytes} B are missing", self.upto),
-        }
-    }
-}
 
 impl Probe {
     /// The empty piece there, which tells of the message what any piece does.

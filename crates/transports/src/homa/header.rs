@@ -4,8 +4,8 @@
 //! it has a number; the next begins when the one before it is acknowledged, by ACK or by what a message of the other
 //! direction says.
 
-use model::wire::declared::when;
-use model::{Lifetime, Packet};
+use model::Lifetime;
+use model::wire::declared::{given, piece, up_to, when, whose};
 
 model::header! {
     pub(super) static CODEC: "Homa" = 3;
@@ -29,7 +29,7 @@ model::header! {
     must "length" |data| u32::from(data.length) <= data.left && (data.length > 0 || data.left == 0);
     must "offset" |data| data.end() <= POSITION_MAX;
     must "answer" |data| !data.answer || data.lifetime != Lifetime::OneMessage;
-    says |data, packet| data.says(packet);
+    says |data, packet| format!(" {} of {}, priority {}{}", piece(data.offset, data.length), up_to(data.left == LEFT_MAX, data.end()), packet.priority(), when(data.cut, ", cut"));
     /// More of a message may leave.
     Grant = 2 "GRANT" Credit {
         from: u64 = 0..48 "what was granted before, as a position in the stream";
@@ -48,7 +48,7 @@ model::header! {
     says |resend, _| format!(" {}..{}", resend.from, resend.upto);
     /// It is known and takes its time.
     Busy = 4 "BUSY" Control { of_sender: bool = 99..100 "whoever has the data says so"; }
-    says |busy, _| format!(", says the {}", if busy.of_sender { "sender" } else { "receiver" });
+    says |busy, _| format!(", says the {}", whose(busy.of_sender));
     /// It is not known here.
     Unknown = 5 "RPC_UNKNOWN" Control {
         ordinal: u16 = 90..96 "which message of its direction, modulo 2^6";
@@ -56,7 +56,7 @@ model::header! {
         connection: bool = 98..99 "the connection is not known either";
         of_sender: bool = 99..100 "whoever should have the data says so";
     }
-    says |unknown, _| unknown.says();
+    says |unknown, _| format!(" {}{}, says the {}", unknown.ordinal, when(unknown.forgotten, ", forgotten"), whose(unknown.of_sender));
     /// Has all of it arrived?
     NeedAck = 6 "NEED_ACK" Control { ordinal: u16 = 90..96 "which message, modulo 2^6"; }
     says |asks, _| format!(" {}", asks.ordinal);
@@ -77,7 +77,7 @@ model::header! {
     carries |data| (data.offset, data.length);
     must "length" |data| data.length > 0;
     must "offset" |data| data.offset + u64::from(data.length) <= POSITION_MAX;
-    says |data, packet| data.says(packet);
+    says |data, packet| format!(" {} by grant {}, priority {}{}", piece(data.offset, data.length), data.at, packet.priority(), when(data.again, ", again"));
     /// What leaves unasked has left, up to here. [aeolus s3.3]
     Probe = 9 "PROBE" Control, opens {
         upto: u64 = 0..47 "where it ended in the stream";
@@ -99,7 +99,7 @@ model::header! {
         upto: u64 = 0..48 "as it said"; ordinal: u16 = 90..96 "message, modulo 2^6";
         missing: u64 = 48..90 "bytes before it that have not come, 2^42 - 1 at most";
     }
-    says |ack, _| ack.says();
+    says |ack, _| format!(" {}{}", ack.upto, given(ack.missing > 0, || format!(", {} B are missing", ack.missing)));
 }
 
 /// Positions in a stream have 47 bits.
@@ -116,28 +116,10 @@ pub(super) const ORDINALS: u32 = 1 << 6;
 pub(super) const PAYLOAD_MAX: u16 = (1 << 14) - 1;
 
 impl Data {
-    fn says(&self, packet: &Packet) -> String {
-        let (from, until) = (self.offset, self.offset + u64::from(self.length));
-        let of = match self.left {
-            LEFT_MAX => "more".to_owned(),
-            _ => self.end().to_string(),
-        };
-        let (priority, cut) = (packet.priority(), when(self.cut, ", cut"));
-        format!(" {from}..{until} of {of}, priority {priority}{cut}")
-    }
-
     /// Where its message ends, as far as it can tell.
     #[inline]
     pub(super) const fn end(&self) -> u64 {
         self.offset + self.left as u64
-    }
-}
-
-impl Unknown {
-    fn says(self) -> String {
-        let whose = if self.of_sender { "sender" } else { "receiver" };
-        let forgotten = when(self.forgotten, ", forgotten");
-        format!(" {}{forgotten}, says the {whose}", self.ordinal)
     }
 }
 

@@ -59,15 +59,6 @@ impl Probe {
         let fits = |last: u32| u32::from(self.first) + last * stride < WINDOW_MAX;
         self.payload > 0 && self.first < self.stride && count.checked_sub(1).is_some_and(fits)
     }
-
-    pub(super) fn says(&self) -> String {
-        let of = format!("of message {}", self.ordinal);
-        match (self.count, self.stride) {
-            (1, _) => format!(" {of}: frame {}", self.first),
-            (n, 1) => format!(" {of}: {n} frames from {}", self.first),
-            (n, stride) => format!(" {of}: {n} frames from {}, one of {stride}", self.first),
-        }
-    }
 }
 
 /// The same with a threshold in bytes.

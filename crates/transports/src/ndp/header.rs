@@ -4,8 +4,8 @@
 //! it has a number; the next begins when the one before it is acknowledged. The last word of each head is the
 //! way that the packet takes, which switches read.
 
-use model::Lifetime;
-use model::wire::declared::when;
+use model::wire::declared::{given, piece, when, whose};
+use model::{Class, Lifetime};
 
 model::header! {
     pub(super) static CODEC: "NDP" = 4;
@@ -24,7 +24,10 @@ model::header! {
     must "length" |data| data.length > 0;
     must "offset" |data| data.until() <= POSITION_MAX;
     must "answer" |data| !data.answer || data.lifetime != Lifetime::OneMessage;
-    says |data, packet| data.says(packet);
+    says |data, packet| {
+        let (pull, cut) = (given(packet.class() == Class::Scheduled, || format!(", pull {}", data.pull)), when(packet.trimmed(), ", trimmed"));
+        format!(" {}{}{pull}{cut}{}", piece(data.offset, data.length), when(data.end, " end"), when(packet.bounced(), ", sent back"))
+    };
     /// A piece has arrived.
     Ack = 2 "ACK" Control | Credit {
         at: u64 = 0..47 "where the piece begins";
@@ -33,14 +36,14 @@ model::header! {
         copy: u8 = 96..99 "what DATA said in the place of the number of its pull";
         old: bool = 99..100 "it had arrived before, and brings no pull; said where switches drop bursts";
     }
-    says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
+    says |ack, packet| format!(" {}{}", ack.at, given(packet.class() == Class::Credit, || format!(", pull {}", ack.pull)));
     /// The head of a piece has arrived without its payload.
     Nack = 3 "NACK" Control | Credit {
         at: u64 = 0..47 "where the piece begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
         way: u32 = 64..96 "the way that it takes", aside;
     }
-    says |nack, packet| format!(" {}{}", nack.at, pulls(nack.pull, packet));
+    says |nack, packet| format!(" {}{}", nack.at, given(packet.class() == Class::Credit, || format!(", pull {}", nack.pull)));
     /// Another packet may leave.
     Pull = 4 "PULL" Credit {
         upto: u64 = 0..47 "everything before this position has arrived";
@@ -68,7 +71,7 @@ model::header! {
     says |done, _| format!(" {}", done.ordinal);
     /// The connection is not known here.
     Gone = 7 "GONE" Control { of_sender: bool = 99..100 "whoever should have the data says so"; }
-    says |gone, _| format!(", says the {}", if gone.of_sender { "sender" } else { "receiver" });
+    says |gone, _| format!(", says the {}", whose(gone.of_sender));
     /// The unscheduled frames of one way have left: a first one, and every so many-th behind it. [aeolus s3.3]
     Probe = 8 "PROBE" Control, opens {
         ordinal: u16 = 0..16 "which message of this direction, modulo 2^16";
@@ -82,14 +85,17 @@ model::header! {
     }
     must "count" |probe| probe.makes_sense();
     must "answer" |probe| !probe.answer || probe.lifetime != Lifetime::OneMessage;
-    says |probe, _| probe.says();
+    says |probe, _| match (probe.count, probe.stride) {
+        (1, _) => format!(" of message {}: frame {}", probe.ordinal, probe.first),
+        (n, stride) => format!(" of message {}: {n} frames from {}{}", probe.ordinal, probe.first, given(stride != 1, || format!(", one of {stride}"))),
+    };
     /// The probe behind this frame has arrived.
     ProbeAck = 9 "PROBE_ACK" Control | Credit {
         at: u64 = 0..47 "where the last frame that the probe names begins";
         pull: u16 = 48..64 "pulls so far, modulo 2^16";
         way: u32 = 64..96 "the way that it takes", aside;
     }
-    says |ack, packet| format!(" {}{}", ack.at, pulls(ack.pull, packet));
+    says |ack, packet| format!(" {}{}", ack.at, given(packet.class() == Class::Credit, || format!(", pull {}", ack.pull)));
 }
 
 /// Positions in a stream have 47 bits.
@@ -106,25 +112,5 @@ impl Data {
     #[inline]
     pub(super) const fn until(&self) -> u64 {
         self.offset + self.length as u64
-    }
-
-    fn says(&self, packet: &model::Packet) -> String {
-        let pull = match packet.class() {
-            model::Class::Scheduled => format!(", pull {}", self.pull),
-            _ => String::new(),
-        };
-        let (from, until) = (self.offset, self.until());
-        let (end, cut) = (when(self.end, " end"), when(packet.trimmed(), ", trimmed"));
-        let back = when(packet.bounced(), ", sent back");
-        format!(" {from}..{until}{end}{pull}{cut}{back}")
-    }
-}
-
-/// What a word that is a pull, too, says of that.
-fn pulls(pull: u16, packet: &model::Packet) -> String {
-    if packet.class() == model::Class::Credit {
-        format!(", pull {pull}")
-    } else {
-        String::new()
     }
 }

@@ -4,7 +4,7 @@
 //! it has a number; the next begins when the one before it is acknowledged.
 
 use model::Lifetime;
-use model::wire::declared::when;
+use model::wire::declared::{when, whose};
 
 model::header! {
     pub(super) static CODEC: "pHost" = 5;
@@ -60,7 +60,7 @@ model::header! {
     says |ack, _| format!(" {}{}", ack.ordinal, when(ack.next, ", and knows the next"));
     /// The connection is not known here.
     Gone = 5 "GONE" Control { of_sender: bool = 99..100 "whoever should have the data says so"; }
-    says |gone, _| format!(", says the {}", if gone.of_sender { "sender" } else { "receiver" });
+    says |gone, _| format!(", says the {}", whose(gone.of_sender));
 }
 
 /// Positions in a stream have 47 bits.
