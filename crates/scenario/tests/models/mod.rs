@@ -1,4 +1,4 @@
-//! Small models of transports that are not here yet. They prove that the contract carries them, and nothing else:
+//! Small models of transports that are not here yet: one whose switches write telemetry, one that has an arbiter. They prove that the contract carries them, and nothing else:
 //! one message per connection, and of recovery only what a lossy socket needs.
 
 #![allow(

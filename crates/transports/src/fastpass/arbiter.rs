@@ -726,7 +726,7 @@ impl Demand {
         self.left -= 1;
     }
 
-    /// What is in the making is said: when, is known later.
+    /// Says what was made so far. The moment is filled in later.
     fn answer(&mut self) -> Answer {
         let alloc = std::mem::replace(&mut self.alloc, EMPTY);
         Answer {

@@ -69,7 +69,7 @@ impl Host {
         }
     }
 
-    /// What a message wanted and has not got, it wants no more.
+    /// A message takes back what it wanted and has not got.
     pub(super) fn take_back(&mut self, cx: &Cx<'_>, slot: u32) {
         if self.conns[slot].tx.wants_none() {
             self.ask(cx, slot, false);

@@ -116,7 +116,7 @@ impl Told {
         told.is_some_and(|&(known, until)| known == round && came < until)
     }
 
-    /// Whose time is over, it forgets.
+    /// It forgets those whose time is over.
     pub(super) fn forget(&mut self, now: Time) {
         while let Some(&(until, key)) = self.order.front().filter(|first| first.0 <= now) {
             self.order.pop_front();
