@@ -295,8 +295,8 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let damaged =
         |error: serde_json::Error| format!("{} is damaged ({error}): run it again", path.display());
-    let _whole: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
-    let schema = layout(&text);
+    let whole: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
+    let schema = layout(&whole);
     if schema != Some(u64::from(crate::SCHEMA)) {
         return Err(format!(
             "{} has layout {}, not {}: run it again",
@@ -305,7 +305,7 @@ pub fn read_summary(dir: &Path) -> Result<Summary, String> {
             crate::SCHEMA
         ));
     }
-    serde_json::from_str(&text).map_err(damaged)
+    serde_json::from_value(whole).map_err(damaged)
 }
 
 /// Reads the curves of a run directory; `None` where there are none, or those of another layout or run.
@@ -316,15 +316,15 @@ pub fn read_curves(dir: &Path, summary: &Summary) -> Option<Curves> {
 }
 
 /// The layout that a summary says it has.
-fn layout(summary: &str) -> Option<u64> {
-    let value: serde_json::Value = serde_json::from_str(summary).ok()?;
-    value.get("schema")?.as_u64()
+fn layout(summary: &serde_json::Value) -> Option<u64> {
+    summary.get("schema")?.as_u64()
 }
 
 /// Whether the file at `path` is a summary, of this layout or another.
 pub(crate) fn is_summary(path: &Path) -> bool {
     let text = fs::read_to_string(path).unwrap_or_default();
-    layout(&text).is_some() && text.contains("\"fingerprint\"")
+    let whole: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+    whole.is_some_and(|whole| layout(&whole).is_some() && whole.get("fingerprint").is_some())
 }
 
 /// Puts a file's content into a writer.

@@ -412,36 +412,17 @@ struct Sweep {
 
 /// `None` where there was never anything.
 fn sweep(run: &RunRecord, window: (Time, Time)) -> Option<Sweep> {
-    let flows = || run.flows.iter().filter(|flow| !flow.timed);
-    let in_order = |mut changes: Vec<(Time, u64)>| {
-        changes.sort_unstable_by_key(|change| change.0);
-        changes
-    };
-    let starts = in_order(
-        flows()
-            .filter_map(|flow| Some((flow.start?, flow.size)))
-            .collect(),
-    );
-    let ends = in_order(
-        flows()
-            .filter_map(|flow| Some((flow.end?, flow.size)))
-            .collect(),
-    );
-    let (mut starts, mut ends) = (starts.iter().peekable(), ends.iter().peekable());
+    let mut changes: Vec<(Time, i128)> = Vec::new();
+    for flow in run.flows.iter().filter(|flow| !flow.timed) {
+        changes.extend(flow.start.map(|at| (at, i128::from(flow.size))));
+        changes.extend(flow.end.map(|at| (at, -i128::from(flow.size))));
+    }
+    changes.sort_unstable_by_key(|change| change.0);
     let mut peaks: Vec<Option<(Time, i128)>> = vec![None; TIME_POINTS];
     let (mut now, mut most) = (0, (Time::ZERO, 0));
-    while let Some(at) = [starts.peek(), ends.peek()]
-        .into_iter()
-        .flatten()
-        .map(|change| change.0)
-        .min()
-    {
-        while let Some((_, size)) = starts.next_if(|change| change.0 == at) {
-            now += i128::from(*size);
-        }
-        while let Some((_, size)) = ends.next_if(|change| change.0 == at) {
-            now -= i128::from(*size);
-        }
+    for group in changes.chunk_by(|a, b| a.0 == b.0) {
+        let at = group[0].0;
+        now += group.iter().map(|change| change.1).sum::<i128>();
         let slot = &mut peaks[bucket(at.min(window.1), window, TIME_POINTS)];
         *slot = Some(
             (*slot)
