@@ -13,7 +13,6 @@
 
 use crate::assemble::{Assembled, is_timed};
 use crate::check::HOPS_PER_REFUSED;
-use crate::collector::SAMPLES_MAX;
 use crate::load::Load;
 use crate::memory;
 use model::EndpointConfig;
@@ -113,8 +112,8 @@ impl Observer for Look {
     fn refused(&mut self, credits: u64) {
         self.refused = credits;
     }
-    fn wants_samples(&self, _: Time) -> bool {
-        self.samples
+    fn sampled_every(&self, every: Span) -> Option<Span> {
+        self.samples.then_some(every)
     }
     fn completed(&mut self, batch: &[Completion]) {
         self.ended.extend_from_slice(batch);
@@ -379,7 +378,7 @@ impl Assembled {
     /// Samples that say something new when every second moment is forgotten for the first time, where the run `lasts` until
     /// then. They are taken more often than any later ones: of ports that are busy now and then fewer say something new.
     fn before_first_thinned(&self, lasts: Span, hops_max: u64) -> u64 {
-        let moments = (SAMPLES_MAX / self.sampled().len().max(1)) as u64;
+        let moments = self.moments_max(self.sampled().len() as u64);
         let every = self.probes.every.unwrap_or(Span(1));
         let end = every.times(moments);
         if end >= lasts {
@@ -396,25 +395,25 @@ impl Assembled {
     /// Most samples that say something new just before every second moment is forgotten, of a run that `lasts` so long: in a
     /// `share` of the time there were so many until which moment. Samples are taken every `least` or more seldom.
     fn before_thinned(&self, lasts: Span, least: u64, share: f64, news: &[(Time, u64)]) -> u64 {
-        let moments = SAMPLES_MAX / self.sampled().len().max(1);
+        let moments = self.moments_max(self.sampled().len() as u64);
         let mut every = self.probes.every.unwrap_or(Span(1));
         let mut most = 0.0_f64;
-        while every > Span::ZERO && every.times(moments as u64) < lasts {
-            let until = Time(times(every.times(moments as u64).0, share));
+        while every > Span::ZERO && every.times(moments) < lasts {
+            let until = Time(times(every.times(moments).0, share));
             let passed = news.partition_point(|&(at, _)| at <= until);
             if passed >= LEAST_TOLD && every.0 >= least {
                 most = most.max(news[passed - 1].1 as f64 / passed as f64);
             }
             every = every.times(2);
         }
-        times(moments as u64, most)
+        times(moments, most)
     }
 
     /// Moments at which samples of ports are kept, of a run that lasts so long.
     fn moments(&self, load: &Load) -> u64 {
-        let sampled = self.sampled().len().max(1) as u64;
+        let most = self.moments_max(self.sampled().len() as u64);
         let mut every = self.probes.every.unwrap_or(Span(1)).0.max(1);
-        while load.lasts.0 / every * sampled > SAMPLES_MAX as u64 {
+        while load.lasts.0 / every > most {
             every *= 2;
         }
         (load.lasts.0 / every).max(1)

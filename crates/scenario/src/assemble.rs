@@ -209,8 +209,7 @@ impl Scenario {
             probes: parts.probes,
             load: OnceLock::new(),
         };
-        let every = assembled.probes.every;
-        assembled.probes.every = every.map(|every| assembled.sampled_every(every));
+        assembled.probes.every = assembled.sampled_every();
         Ok(assembled)
     }
 }

@@ -4,7 +4,6 @@
 //! of CPU; and memory ([`memory`]), from what is known of messages and lines by then.
 
 use crate::assemble::Assembled;
-use crate::collector::SAMPLES_MAX;
 use crate::diagnostic::Errors;
 use crate::load::Load;
 use crate::memory::{self, Known, Need};
@@ -442,13 +441,11 @@ impl Assembled {
         let sampled = self.sampled();
         let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
         let passed = sampled.iter().map(|link| load.seen[link.index()]);
-        let kept = memory::samples(passed, load.lasts, every, SAMPLES_MAX as u64);
-        let kept = load.news.unwrap_or(kept).min(SAMPLES_MAX as u64);
+        let most = self.moments_max(sampled.len() as u64) * sampled.len() as u64;
+        let kept = memory::samples(passed, load.lasts, every, most);
+        let kept = load.news.unwrap_or(kept).min(self.news_max(load.hops));
         // Where there are too many, every second moment is looked at no more, again and again.
-        let (mut looks, most) = (
-            moments.saturating_mul(sampled.len() as u64),
-            SAMPLES_MAX as u64,
-        );
+        let mut looks = moments.saturating_mul(sampled.len() as u64);
         let mut thinned = 0;
         while looks > most {
             looks /= 2;
@@ -572,7 +569,7 @@ impl Assembled {
             messages: self.traffic.messages.len() as u64,
             rows: load
                 .news_most
-                .min(SAMPLES_MAX as u64)
+                .min(self.news_max(load.hops))
                 .max(self.samples(load).2),
             samples: self.samples(load).2,
             events: if noted <= HOPS_KEPT_MAX { noted } else { 0 },

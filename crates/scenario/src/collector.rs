@@ -11,6 +11,22 @@ use workload::{Conn, Start};
 /// new.
 pub(crate) const SAMPLES_MAX: usize = 1 << 18;
 
+/// Time between two samples at first, where nobody chose it. [ours]
+const FINEST: Span = Span::us(1);
+
+/// Moments of samples that a run keeps, where nobody chose how often they are taken: no chart is wider. [ours]
+const MOMENTS_MAX: u64 = 1 << 10;
+
+/// Moments that are kept whatever they cost. [ours]
+const MOMENTS_LEAST: u64 = 4;
+
+/// Packet-hops for each sample that says something new, where nobody chose how often they are taken. [ours: tables and
+/// report take 4,000 instructions for a row, as many as simulate 8 to 17 packet-hops, so samples take about a tenth of a run]
+const HOPS_PER_SAMPLE: u64 = 128;
+
+/// So many are kept of the shortest run. [ours: they take 5 ms]
+const NEWS_LEAST: u64 = 1 << 13;
+
 /// Keeps samples, within bounds, and tells a [`Watch`].
 pub(crate) struct Collector<'a> {
     run: &'a Assembled,
@@ -21,6 +37,8 @@ pub(crate) struct Collector<'a> {
     flows: Vec<FlowSeriesRow>,
     /// Only multiples of this are kept; doubles where there are too many.
     every: Span,
+    /// Most moments that are kept.
+    moments_max: u64,
     rows: Vec<FlowRow>,
     transports: Vec<String>,
     hosts: Vec<String>,
@@ -34,6 +52,7 @@ impl<'a> Collector<'a> {
         watch: &'a mut dyn Watch,
     ) -> Self {
         let every = run.probes.every.unwrap_or(Span(1));
+        let moments_max = run.moments_max(run.sampled().len() as u64);
         Self {
             run,
             until,
@@ -42,6 +61,7 @@ impl<'a> Collector<'a> {
             ports: PortSeries::default(),
             flows: Vec::new(),
             every,
+            moments_max,
             rows: Vec::new(),
             transports: run.transports(),
             hosts: run.host_names(),
@@ -57,26 +77,57 @@ impl<'a> Collector<'a> {
         (self.ports, self.flows)
     }
 
-    fn thin(&mut self) {
-        while self.ports.len() + self.flows.len() > SAMPLES_MAX {
+    /// Forgets every second moment while there are too many samples of a run of so many packet-hops, as many as there can be
+    /// where nobody knows them yet.
+    fn thin(&mut self, hops: u64) {
+        while self.has_too_many(hops) {
             self.every = self.every.times(2);
             let every = self.every.0;
             self.ports.retain(|at| at.0.is_multiple_of(every));
             self.flows.retain(|row| row.at.0.is_multiple_of(every));
         }
     }
+
+    fn has_too_many(&self, hops: u64) -> bool {
+        let moments = self.ports.moments().len() as u64;
+        let news = (self.ports.news().len() + self.flows.len()) as u64;
+        self.ports.len() + self.flows.len() > SAMPLES_MAX
+            || moments > self.moments_max
+            || moments > MOMENTS_LEAST && news > self.run.news_max(hops)
+    }
 }
 
 impl Assembled {
-    /// How often ports are sampled, where `every` was chosen: samples between those are forgotten before the run can end.
+    /// Time between two samples at first, if any are taken: those in between would be forgotten before the run can end.
     /// [ours]
-    pub(crate) fn sampled_every(&self, every: Span) -> Span {
-        let (least, sampled) = (self.lasts_at_least(), self.sampled().len() as u64);
-        let mut every = every;
-        while (least.0 / every.0).saturating_mul(sampled) > SAMPLES_MAX as u64 {
+    pub(crate) fn sampled_every(&self) -> Option<Span> {
+        let every = self.scenario.output.every.unwrap_or(FINEST);
+        let (least, most) = (
+            self.lasts_at_least(),
+            self.moments_max(self.sampled().len() as u64),
+        );
+        let mut every = (every > Span::ZERO).then_some(every)?;
+        while least.0 / every.0 > most {
             every = every.times(2);
         }
-        every
+        Some(every)
+    }
+
+    /// Most moments of samples that a run keeps, of which each has so many.
+    pub(crate) fn moments_max(&self, sampled: u64) -> u64 {
+        let most = SAMPLES_MAX as u64 / sampled.max(1);
+        match self.scenario.output.every {
+            Some(_) => most,
+            None => most.min(MOMENTS_MAX),
+        }
+    }
+
+    /// Most samples that say something new that a run of so many packet-hops keeps. Who chose a period has it.
+    pub(crate) fn news_max(&self, hops: u64) -> u64 {
+        match self.scenario.output.every {
+            Some(_) => SAMPLES_MAX as u64,
+            None => (hops / HOPS_PER_SAMPLE).clamp(NEWS_LEAST, SAMPLES_MAX as u64),
+        }
     }
 
     /// A run that delivers all of its messages does not end before this: the last of them has started, and every host's
@@ -112,8 +163,8 @@ impl Assembled {
 
     /// That a run was over before its first sample, where somebody chose when that is taken.
     pub(crate) fn unsampled(&self, end: Time) -> Option<String> {
-        let (every, chosen) = (self.probes.every?, &self.scenario.output.every);
-        let unsampled = end < Time(every.0) && chosen.is_given && !chosen.is_default;
+        let every = self.scenario.output.every?;
+        let unsampled = every > Span::ZERO && end < Time(every.0);
         unsampled.then(|| {
             format!(
                 "no sample was taken, and there is no series.csv: output.every is {every}, and the run ended after {}; set \
@@ -126,6 +177,7 @@ impl Assembled {
 
 impl Observer for Collector<'_> {
     fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
+        self.thin(hops);
         let total = self.run.traffic.messages.len() as u64;
         self.watch.progress(&Progress {
             now,
@@ -155,8 +207,8 @@ impl Observer for Collector<'_> {
         self.watch.completed(&self.rows, names);
     }
 
-    fn wants_samples(&self, at: Time) -> bool {
-        at.0.is_multiple_of(self.every.0)
+    fn sampled_every(&self, _: Span) -> Option<Span> {
+        Some(self.every)
     }
 
     fn ports(&mut self, batch: &[PortSample]) {
@@ -172,7 +224,7 @@ impl Observer for Collector<'_> {
         for moment in batch.chunk_by(|a, b| a.at == b.at) {
             self.ports.push(moment[0].at, moment.iter().map(row));
         }
-        self.thin();
+        self.thin(u64::MAX);
     }
 
     fn locked(&mut self, locked: &Locked) {
@@ -190,6 +242,6 @@ impl Observer for Collector<'_> {
             conn: sample.conn,
             received: sample.received,
         }));
-        self.thin();
+        self.thin(u64::MAX);
     }
 }

@@ -120,7 +120,7 @@ settings! {
     pub struct Output {
         /// Folder of the results.
         pub dir: Option<String>,
-        pub(crate) every: Chosen<Span>,
+        pub(crate) every: Option<Span>,
         pub(crate) ports: Option<Vec<String>>,
         pub(crate) memory: bool,
         pub(crate) data_queues: bool,

@@ -2,7 +2,7 @@
 
 use results::RunRecord;
 use scenario::{Alone, Scenario, load_text};
-use units::Span;
+use units::{Span, Time};
 
 fn run(more: &str) -> RunRecord {
     let text = format!(
@@ -72,4 +72,67 @@ fn samples_that_a_run_would_forget_are_not_taken() {
         assert_eq!(few.port_series, all.port_series, "{workload}");
         assert_eq!(few.flows, all.flows);
     }
+}
+
+fn sampled(workload: &str, every: &str, threads: u16) -> RunRecord {
+    let text = format!(
+        "[topology]\nkind = \"fat-tree\"\nk = 4\nhost_rate = \"10Gbps\"\n[[workload]]\n{workload}\n[transport]\nkind = \
+         \"dctcp\"\n[output]\nflows = true\n{every}"
+    );
+    load_text("samples.toml", &text, &[])
+        .and_then(Scenario::assemble)
+        .and_then(|run| run.run(threads, "", &mut Alone))
+        .unwrap_or_else(|e| panic!("{text}\n{e}"))
+}
+
+#[test]
+fn where_nobody_chose_a_period_samples_cost_a_share_of_the_run_whatever_its_length() {
+    let lasting = |size: &str| format!("kind = \"permutation\"\nsize = \"{size}\"");
+    for (size, most) in [("20KB", 8_192), ("2MB", 8_192), ("20MB", u64::MAX)] {
+        let of = |threads| sampled(&lasting(size), "", threads);
+        let record = of(1);
+        let news = (record.port_series.news().len() + record.flow_series.len()) as u64;
+        let most = most.min(record.hops / 128).max(8_192);
+        assert!(news <= most, "{size}: {news} of {}", record.hops);
+        let moments = record.port_series.moments();
+        assert!(
+            (16..=1_024).contains(&moments.len()),
+            "{size}: {}",
+            moments.len()
+        );
+        // Samples are evenly spaced: a period that grew holds for all of them.
+        let every = moments[0].0;
+        let spaced = (1_u64..).zip(moments).all(|(n, at)| at.0 == n * every);
+        assert!(spaced, "{size}: {moments:?}");
+        for threads in [2, 3] {
+            let other = of(threads);
+            assert_eq!(other.port_series, record.port_series, "{size}, {threads}");
+            assert_eq!(other.flow_series, record.flow_series, "{size}, {threads}");
+        }
+    }
+}
+
+#[test]
+fn a_chosen_period_is_kept() {
+    let record = sampled(
+        "kind = \"permutation\"\nsize = \"2MB\"",
+        "every = \"2us\"",
+        1,
+    );
+    let moments = record.port_series.moments();
+    assert_eq!(moments[0], Time(2_000_000));
+    assert!(record.port_series.news().len() > 8_192);
+}
+
+/// Nobody looks at ports a million times while nothing happens.
+#[test]
+fn a_long_silence_is_sampled_seldom() {
+    let record = sampled(
+        "kind = \"incast\"\nsenders = 2\nsize = \"1KB\"\n[[workload]]\nkind = \"incast\"\nsenders = 2\nsize = \
+         \"1KB\"\nstart = \"9s\"",
+        "",
+        1,
+    );
+    let moments = record.port_series.moments();
+    assert!((512..=1_024).contains(&moments.len()), "{}", moments.len());
 }

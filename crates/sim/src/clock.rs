@@ -69,7 +69,7 @@ pub(crate) fn runs_alone(alone: bool, ran: u64) -> bool {
 /// The first sample that is due at `from` or later: `next` is the first that has not been taken.
 pub(crate) fn sample_from(next: Time, every: Option<Span>, from: Time) -> Time {
     match every {
-        Some(every) if next < from => Time(from.0.div_ceil(every.0) * every.0),
+        Some(every) if next < from => Time(from.0.div_ceil(every.0).saturating_mul(every.0)),
         _ => next,
     }
 }
@@ -144,6 +144,8 @@ pub(crate) struct Between<'o> {
     pub(crate) hops_seen: u64,
     pub(crate) done: u64,
     pub(crate) interrupted: bool,
+    /// Time between two samples.
+    pub(crate) every: Option<Span>,
     pub(crate) next_sample: Time,
     /// What ports count in a window of time.
     pub(crate) counted: Window,
@@ -158,18 +160,30 @@ impl<'o> Between<'o> {
     /// Before the first window.
     pub(crate) fn new(setup: &Setup<'_>, observer: &'o mut dyn Observer) -> Self {
         let every = setup.probes.every;
+        let every = every.and_then(|every| observer.sampled_every(every));
         Self {
             observer,
             hops: 0,
             hops_seen: 0,
             done: 0,
             interrupted: false,
+            every,
             next_sample: every.map_or(Time::NEVER, |every| Time(every.0)),
             counted: Window::new(&setup.probes, setup.topology.links.len()),
             looks: Looks::new(setup),
             last: Time::ZERO,
             turns: Turns::default(),
         }
+    }
+
+    /// Asks the observer how often it wants samples: the next one is not before `from`.
+    pub(crate) fn sample_from(&mut self, from: Time) {
+        let every = self.every.take();
+        self.every = every.and_then(|every| self.observer.sampled_every(every));
+        self.next_sample = match self.every {
+            Some(_) => sample_from(Time::ZERO, self.every, from),
+            None => Time::NEVER,
+        };
     }
 
     /// Packet-hops that the observer does not know of.

@@ -451,11 +451,11 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
                 (clock.end, clock.keep) = (quiet, true);
             }
         }
-        let (look, probes) = (between.counted.next(), &self.setup.probes);
+        let look = between.counted.next();
         if clock.stop {
             clock.attend = false;
         } else {
-            clock.cut_behind(sample_from(between.next_sample, probes.every, clock.start));
+            clock.cut_behind(sample_from(between.next_sample, between.every, clock.start));
             clock.cut_behind(look);
             clock.attend = between.next_sample.min(look) < clock.start;
             between.last = clock.start;
@@ -503,14 +503,10 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
     fn attend(&self, samples_before: Time) {
         // SAFETY: all other threads wait at the barrier.
         let (between, links) = unsafe { (&mut *self.between.get(), Still::new(&self.net.rings)) };
-        if let Some(every) = self.setup.probes.every {
-            while between.next_sample < samples_before {
-                let at = between.next_sample;
-                if between.observer.wants_samples(at) {
-                    self.sample(at, &links, between.observer);
-                }
-                between.next_sample = at.after(every);
-            }
+        while between.next_sample < samples_before {
+            let at = between.next_sample;
+            self.sample(at, &links, between.observer);
+            between.sample_from(at.after(Span(1)));
         }
         while between.counted.next() < samples_before {
             // SAFETY: the same.
@@ -554,6 +550,7 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
             .observer
             .progress(between.last, between.hops, between.done, active);
         between.interrupted |= !go_on;
+        between.sample_from(between.next_sample);
     }
 
     /// Samples every probed port and flow at `at`.

@@ -341,10 +341,10 @@ pub trait Observer {
     }
     /// Messages that ended since the last call, by (time, message).
     fn completed(&mut self, batch: &[Completion]);
-    /// Whether samples of this moment are of use: where they are not, nobody looks at the ports.
-    fn wants_samples(&self, at: Time) -> bool {
-        let _ = at;
-        true
+    /// Time between two samples from now on, where it was `every`: the same or a multiple. None where no further one is of
+    /// use.
+    fn sampled_every(&self, every: Span) -> Option<Span> {
+        Some(every)
     }
     /// Port samples since the last call, by (time, link).
     fn ports(&mut self, batch: &[PortSample]);

@@ -151,11 +151,10 @@ impl Scenario {
         links: Vec<LinkId>,
         counted: Option<Range<Time>>,
     ) -> Probes {
-        let every = *self.output.every;
         let received = window(&self.run);
         let received = (received != WHOLE).then_some(received);
         Probes {
-            every: (every > Span::ZERO).then_some(every),
+            every: None, // once it is known what is sampled
             links,
             flows: self.output.flows,
             window: counted,
