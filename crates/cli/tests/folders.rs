@@ -359,7 +359,7 @@ fn what_has_no_room_leaves_no_part_of_a_file_and_says_so() {
             "new-transport mine".to_owned(),
         ),
         (0, "a/messages-", "--out", format!("{advise} a")),
-        (40, "/report.html", "--out", format!("{advise} b")),
+        (400, "/report.html", "--out", format!("{advise} b")),
     ] {
         let (code, out, said) = limited(kilobytes, &args);
         assert_eq!(code, Some(4), "{args}: {said}");

@@ -556,20 +556,25 @@ fn bounds(record: &RunRecord, window: Option<Span2>) -> (Time, Time) {
 /// Wire bytes of data that `port` sent in the window, by its samples.
 fn data_sent(record: &RunRecord, port: &PortRow, from: Time, until: Time) -> u64 {
     let sum = |sent: &ByClass<u64>| DATA.iter().map(|&class| sent[class]).sum::<u64>();
-    grown(record, port, (from, until), |row| sum(&row.sent))
+    let last = sum(&port.bytes);
+    grown(record, port, (from, until), last, |row| sum(&row.sent))
 }
 
-/// How much a counter of `port` grew in a stretch of time, by its samples.
+/// How much a counter of `port` grew in a stretch of time, by its samples and what it was in the end.
 fn grown(
     record: &RunRecord,
     port: &PortRow,
     (from, until): (Time, Time),
+    in_the_end: u64,
     counter: impl Fn(&PortSeriesRow) -> u64,
 ) -> u64 {
     // Between these a port stays as it was.
     let rows = record.port_series.news().iter();
     let rows = rows.filter(|row| row.link == port.link);
     let up_to = |at: Time| {
+        if at >= record.end {
+            return in_the_end;
+        }
         let last = rows.clone().take_while(|row| row.at <= at).last();
         last.map_or(0, &counter)
     };
@@ -581,7 +586,7 @@ fn marked(record: &RunRecord, window: Option<Span2>) -> f64 {
     let (from, until) = bounds(record, window);
     let (mut marks, mut frames) = (0, 0.0);
     for port in switch_ports(record).filter(|port| port.marked > 0) {
-        marks += grown(record, port, (from, until), |row| row.marked);
+        marks += grown(record, port, (from, until), port.marked, |row| row.marked);
         frames += data_sent(record, port, from, until) as f64 / f64::from(record.encap.wire_max());
     }
     marks as f64 / frames
@@ -623,10 +628,14 @@ fn goodput(record: &RunRecord, window: Option<Span2>, is: impl Fn(&FlowRow) -> b
     bytes as f64 * 8e3 / until.since(from).0.max(1) as f64
 }
 
-/// Bytes that a connection received in the window.
+/// Bytes that a connection received in the window, by its samples and what it had in the end.
 pub(crate) fn received(record: &RunRecord, conn: u32, from: Time, until: Time) -> u64 {
     let rows = record.flow_series.iter().filter(|row| row.conn == conn);
     let up_to = |at: Time| {
+        if at >= record.end {
+            let flows = record.flows.iter().filter(|flow| flow.conn == conn);
+            return flows.map(|flow| flow.received).sum();
+        }
         rows.clone()
             .take_while(|row| row.at <= at)
             .last()
@@ -738,6 +747,33 @@ mod tests {
             [2.0, 100.0, 198.0, 200.0].map(f64::to_bits)
         );
         assert!(quantile(Vec::new(), 50).value.is_nan());
+    }
+
+    /// Samples at 300, 600 and 900 us of a run of 1 ms say nothing of its last tenth.
+    #[test]
+    fn a_window_that_ends_with_the_run_has_what_came_behind_the_last_sample() {
+        let shown = |every: &str| {
+            let text = format!(
+                "[topology]\nkind = \"star\"\nhosts = 2\nhost_rate = \"10Gbps\"\n[workload]\nkind = \"incast\"\nsenders = \
+                 1\nsize = \"10MB\"\n[transport]\nkind = \"dctcp\"\n[run]\nuntil = \"1ms\"\n[output]\nflows = true\nevery = \
+                 \"{every}\"\nports = [\"* -> *\"]\n"
+            );
+            let plan = scenario::load_text("x", &text, &[]).and_then(scenario::Scenario::assemble);
+            let record = plan.and_then(|plan| plan.run(1, "", &mut scenario::Alone));
+            let record = record.unwrap_or_else(|errors| panic!("{errors}"));
+            let (from, until) = (Time(300_000_000), Time(1_000_000_000));
+            let port = record
+                .ports
+                .iter()
+                .find(|port| port.to == "h0")
+                .expect("one");
+            let sent = data_sent(&record, port, from, until);
+            (received(&record, 0, from, until), sent)
+        };
+        let (seldom, often) = (shown("300us"), shown("100us"));
+        assert_eq!(seldom, often);
+        assert!(seldom.0 > 800_000, "{seldom:?}"); // 700 us at nearly 10 Gb/s
+        assert!(seldom.1 > seldom.0, "{seldom:?}");
     }
 
     /// Ten senders, of which the last two are cut off for good. Who forgets them finds a better p90.
