@@ -365,12 +365,10 @@ impl Assembled {
         load.news_most = match part {
             Part::First(_) => 0, // it goes on as it begins
             Part::Whole => {
-                let last = self.before_thinned(load.lasts, between.0 / 2, 1.0, &look.news_until);
+                let last = self.before_thinned(load, between.0 / 2, 1.0, &look.news_until);
                 last.max(self.before_first_thinned(load.lasts, hops_max))
             }
-            Part::Short { share, .. } => {
-                self.before_thinned(load.lasts, 0, share, &look.news_until)
-            }
+            Part::Short { share, .. } => self.before_thinned(load, 0, share, &look.news_until),
         };
         Some(())
     }
@@ -378,7 +376,7 @@ impl Assembled {
     /// Samples that say something new when every second moment is forgotten for the first time, where the run `lasts` until
     /// then. They are taken more often than any later ones: of ports that are busy now and then fewer say something new.
     fn before_first_thinned(&self, lasts: Span, hops_max: u64) -> u64 {
-        let moments = self.moments_max(self.sampled().len() as u64);
+        let moments = self.moments_max(self.sampled().len() as u64, 0);
         let every = self.probes.every.unwrap_or(Span(1));
         let end = every.times(moments);
         if end >= lasts {
@@ -392,13 +390,13 @@ impl Assembled {
         })
     }
 
-    /// Most samples that say something new just before every second moment is forgotten, of a run that `lasts` so long: in a
-    /// `share` of the time there were so many until which moment. Samples are taken every `least` or more seldom.
-    fn before_thinned(&self, lasts: Span, least: u64, share: f64, news: &[(Time, u64)]) -> u64 {
-        let moments = self.moments_max(self.sampled().len() as u64);
+    /// Most samples that say something new just before every second moment is forgotten: in a `share` of the time there were
+    /// so many until which moment. Samples are taken every `least` or more seldom.
+    fn before_thinned(&self, load: &Load, least: u64, share: f64, news: &[(Time, u64)]) -> u64 {
+        let moments = self.moments_max(self.sampled().len() as u64, load.hops);
         let mut every = self.probes.every.unwrap_or(Span(1));
         let mut most = 0.0_f64;
-        while every > Span::ZERO && every.times(moments) < lasts {
+        while every > Span::ZERO && every.times(moments) < load.lasts {
             let until = Time(times(every.times(moments).0, share));
             let passed = news.partition_point(|&(at, _)| at <= until);
             if passed >= LEAST_TOLD && every.0 >= least {
@@ -411,7 +409,7 @@ impl Assembled {
 
     /// Moments at which samples of ports are kept, of a run that lasts so long.
     fn moments(&self, load: &Load) -> u64 {
-        let most = self.moments_max(self.sampled().len() as u64);
+        let most = self.moments_max(self.sampled().len() as u64, load.hops);
         let mut every = self.probes.every.unwrap_or(Span(1)).0.max(1);
         while load.lasts.0 / every > most {
             every *= 2;

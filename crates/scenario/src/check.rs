@@ -441,7 +441,7 @@ impl Assembled {
         let sampled = self.sampled();
         let moments = load.lasts.0.checked_div(every.0).unwrap_or(0);
         let passed = sampled.iter().map(|link| load.seen[link.index()]);
-        let most = self.moments_max(sampled.len() as u64) * sampled.len() as u64;
+        let most = self.moments_max(sampled.len() as u64, load.hops) * sampled.len() as u64;
         let kept = memory::samples(passed, load.lasts, every, most);
         let kept = load.news.unwrap_or(kept).min(self.news_max(load.hops));
         // Where there are too many, every second moment is looked at no more, again and again.

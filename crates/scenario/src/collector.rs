@@ -37,8 +37,10 @@ pub(crate) struct Collector<'a> {
     flows: Vec<FlowSeriesRow>,
     /// Only multiples of this are kept; doubles where there are too many.
     every: Span,
-    /// Most moments that are kept.
-    moments_max: u64,
+    /// Ports that are looked at each time.
+    sampled: u64,
+    /// Packet-hops so far, when the run last told.
+    hops: u64,
     rows: Vec<FlowRow>,
     transports: Vec<String>,
     hosts: Vec<String>,
@@ -52,7 +54,6 @@ impl<'a> Collector<'a> {
         watch: &'a mut dyn Watch,
     ) -> Self {
         let every = run.probes.every.unwrap_or(Span(1));
-        let moments_max = run.moments_max(run.sampled().len() as u64);
         Self {
             run,
             until,
@@ -61,7 +62,8 @@ impl<'a> Collector<'a> {
             ports: PortSeries::default(),
             flows: Vec::new(),
             every,
-            moments_max,
+            sampled: run.sampled().len() as u64,
+            hops: 0,
             rows: Vec::new(),
             transports: run.transports(),
             hosts: run.host_names(),
@@ -77,10 +79,9 @@ impl<'a> Collector<'a> {
         (self.ports, self.flows)
     }
 
-    /// Forgets every second moment while there are too many samples of a run of so many packet-hops, as many as there can be
-    /// where nobody knows them yet.
-    fn thin(&mut self, hops: u64) {
-        while self.has_too_many(hops) {
+    /// Forgets every second moment while there are too many samples.
+    fn thin(&mut self) {
+        while self.has_too_many() {
             self.every = self.every.times(2);
             let every = self.every.0;
             self.ports.retain(|at| at.0.is_multiple_of(every));
@@ -88,12 +89,15 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn has_too_many(&self, hops: u64) -> bool {
+    fn has_too_many(&self) -> bool {
+        if self.run.scenario.output.every.is_some() {
+            return self.ports.len() + self.flows.len() > SAMPLES_MAX;
+        }
         let moments = self.ports.moments().len() as u64;
         let news = (self.ports.news().len() + self.flows.len()) as u64;
-        self.ports.len() + self.flows.len() > SAMPLES_MAX
-            || moments > self.moments_max
-            || moments > MOMENTS_LEAST && news > self.run.news_max(hops)
+        moments > self.run.moments_max(self.sampled, self.hops)
+            || moments > MOMENTS_LEAST && news > self.run.news_max(self.hops)
+            || news > SAMPLES_MAX as u64
     }
 }
 
@@ -104,7 +108,7 @@ impl Assembled {
         let every = self.scenario.output.every.unwrap_or(FINEST);
         let (least, most) = (
             self.lasts_at_least(),
-            self.moments_max(self.sampled().len() as u64),
+            self.moments_max(self.sampled().len() as u64, 0),
         );
         let mut every = (every > Span::ZERO).then_some(every)?;
         while least.0 / every.0 > most {
@@ -113,12 +117,13 @@ impl Assembled {
         Some(every)
     }
 
-    /// Most moments of samples that a run keeps, of which each has so many.
-    pub(crate) fn moments_max(&self, sampled: u64) -> u64 {
-        let most = SAMPLES_MAX as u64 / sampled.max(1);
+    /// Most moments of samples that a run of so many packet-hops keeps, of which each has so many. A look at a port takes a
+    /// tenth of a packet-hop's time.
+    pub(crate) fn moments_max(&self, sampled: u64, hops: u64) -> u64 {
+        let (most, sampled) = (SAMPLES_MAX as u64, sampled.max(1));
         match self.scenario.output.every {
-            Some(_) => most,
-            None => most.min(MOMENTS_MAX),
+            Some(_) => most / sampled,
+            None => (hops.max(most) / sampled).min(MOMENTS_MAX),
         }
     }
 
@@ -177,7 +182,8 @@ impl Assembled {
 
 impl Observer for Collector<'_> {
     fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
-        self.thin(hops);
+        self.hops = hops;
+        self.thin();
         let total = self.run.traffic.messages.len() as u64;
         self.watch.progress(&Progress {
             now,
@@ -224,7 +230,7 @@ impl Observer for Collector<'_> {
         for moment in batch.chunk_by(|a, b| a.at == b.at) {
             self.ports.push(moment[0].at, moment.iter().map(row));
         }
-        self.thin(u64::MAX);
+        self.thin();
     }
 
     fn locked(&mut self, locked: &Locked) {
@@ -242,6 +248,6 @@ impl Observer for Collector<'_> {
             conn: sample.conn,
             received: sample.received,
         }));
-        self.thin(u64::MAX);
+        self.thin();
     }
 }

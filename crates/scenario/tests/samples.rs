@@ -124,9 +124,19 @@ fn a_chosen_period_is_kept() {
     assert!(record.port_series.news().len() > 8_192);
 }
 
-/// Nobody looks at ports a million times while nothing happens.
+/// Nobody looks at ports a million times while nothing happens, and what happens before and after it is the same on any
+/// number of threads.
 #[test]
 fn a_long_silence_is_sampled_seldom() {
+    let silent = "kind = \"permutation\"\nsize = \"300KB\"\n[[workload]]\nkind = \"incast\"\nsenders = 12\nsize = \
+                  \"500KB\"\nstart = \"100ms\"";
+    let of = |threads| sampled(silent, "", threads);
+    let record = of(1);
+    let moments = record.port_series.moments();
+    assert!((16..=1_024).contains(&moments.len()), "{}", moments.len());
+    for threads in [2, 3] {
+        assert_eq!(of(threads).port_series, record.port_series, "{threads}");
+    }
     let record = sampled(
         "kind = \"incast\"\nsenders = 2\nsize = \"1KB\"\n[[workload]]\nkind = \"incast\"\nsenders = 2\nsize = \
          \"1KB\"\nstart = \"9s\"",
