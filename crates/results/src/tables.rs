@@ -656,7 +656,7 @@ pub fn dictionary<'c>(own: impl IntoIterator<Item = &'c Counter>) -> Vec<Describ
         ),
         of(
             "series",
-            "One row per sample of a port that says something new, by time and link, up to the end of the run; none, and no file, where the run ends before output.every.",
+            "One row per sample of a port that says something new, by time and link, up to the end of the run; none, and no file, where the run ends before its first sample.",
             series(),
         ),
         of(

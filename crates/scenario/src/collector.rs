@@ -11,8 +11,11 @@ use workload::{Conn, Start};
 /// new.
 pub(crate) const SAMPLES_MAX: usize = 1 << 18;
 
-/// Time between two samples at first, where nobody chose it. [ours]
-const FINEST: Span = Span::us(1);
+/// Time between two samples at first, where nobody chose it and a run is not known to last very long or short. [ours]
+const FIRST: Span = Span::us(1);
+
+/// So many moments at least of a run that is known to be short, where a nanosecond lies between two. [ours]
+const MOMENTS_FEW: u64 = 16;
 
 /// Moments of samples that a run keeps, where nobody chose how often they are taken: no chart is wider. [ours]
 const MOMENTS_MAX: u64 = 1 << 10;
@@ -105,12 +108,17 @@ impl Assembled {
     /// Time between two samples at first, if any are taken: those in between would be forgotten before the run can end.
     /// [ours]
     pub(crate) fn sampled_every(&self) -> Option<Span> {
-        let every = self.scenario.output.every.unwrap_or(FINEST);
-        let (least, most) = (
-            self.lasts_at_least(),
-            self.moments_max(self.sampled().len() as u64, 0),
-        );
-        let mut every = (every > Span::ZERO).then_some(every)?;
+        let chosen = self.scenario.output.every;
+        if chosen == Some(Span::ZERO) {
+            return None;
+        }
+        let least = self.lasts_at_least();
+        let most = self.moments_max(self.sampled().len() as u64, 0);
+        let mut every = chosen.unwrap_or(FIRST);
+        let few = |every: Span| least.0 / every.0 < MOMENTS_FEW && every > Span::ns(1);
+        while chosen.is_none() && few(every) {
+            every = Span(every.0 / 10);
+        }
         while least.0 / every.0 > most {
             every = every.times(2);
         }

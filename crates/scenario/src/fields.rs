@@ -275,7 +275,7 @@ pub static TABLES: &[TableDef] = &[
         meaning: "What is written.",
         fields: &[
             Field::new("dir", Text, Unset("out/<name>-<hash of the resolved scenario>"), "Folder of the results."),
-            Field::new("every", Span, Unset("from 1us on as seldom as it takes for at most 1,024 moments, and for one that says something new in 128 packet-hops"), "Time between two samples of queues and rates; \"0s\" for no samples.").effect("Long runs keep every 2nd, 4th, ... sample, so that their number stays bounded."),
+            Field::new("every", Span, Unset("from 1us on, or less in a short run, as seldom as it takes for at most 1,024 moments, and for one sample that says something new in 128 packet-hops"), "Time between two samples of queues and rates; \"0s\" for no samples.").effect("Long runs keep every 2nd, 4th, ... sample, so that their number stays bounded."),
             Field::new("ports", List(&Text), Unset("every port of every switch"), "Links to sample, like \"tor0 -> h3\"; * stands for any part of a name, \"* -> *\" for every link."),
             Field::new("memory", Flag, Is("false"), "Also find the most bytes that the memory of each switch held at once, in all and by port, priority and queue, where switches have a flow control: memory.csv.").effect("None on the results."),
             Field::new("data_queues", Flag, Is("false"), "Also find the most bytes of data that were in each port of a switch at once, without control packets: data_max in ports.csv, data_queue_max in summary.json. Where data overtakes data in a port it is a lower bound; under a flow control it is not told.").effect("Runs take a tenth longer. None on the results."),

@@ -146,3 +146,14 @@ fn a_long_silence_is_sampled_seldom() {
     let moments = record.port_series.moments();
     assert!((512..=1_024).contains(&moments.len()), "{}", moments.len());
 }
+
+#[test]
+fn the_shortest_run_has_samples() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\nhost_rate = \"100Gbps\"\nhost_delay = \"10ns\"\nhost_extra_delay = \"0s\"\n[workload]\nkind = \
+                \"incast\"\nsenders = 2\nsize = \"300B\"\n[transport]\nkind = \"dctcp\"\n";
+    let run = load_text("short.toml", text, &[]).and_then(Scenario::assemble);
+    let record = run.and_then(|run| run.run(1, "", &mut Alone));
+    let record = record.unwrap_or_else(|e| panic!("{e}"));
+    assert!(record.end < Time(400_000), "{}", record.end);
+    assert!(record.port_series.news().len() > 3);
+}
