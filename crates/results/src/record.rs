@@ -177,7 +177,8 @@ pub enum Status {
     Complete,
     /// The user stopped it: the results are partial.
     Interrupted,
-    /// Messages remain although nothing can happen any more, or a circle of pauses stands at the end.
+    /// Messages remain although nothing can happen any more, a circle of pauses stands at the end, or links that no fault
+    /// brings back have left a message that began no way.
     Stuck,
     /// Messages remain at the end of a run that its scenario did not bound: more time might help.
     Unfinished,

@@ -659,15 +659,10 @@ fn warn(summary: &mut Summary, run: &RunRecord) {
     }
     match run.status {
         // Who knows what ended it has said so.
-        Status::Complete | Status::Unfinished => {}
+        Status::Complete | Status::Stuck | Status::Unfinished => {}
         Status::Interrupted => say(format!(
             "interrupted at {}: the results are partial",
             human::time(run.end.since(Time::ZERO))
-        )),
-        Status::Stuck => say(format!(
-            "{} of {} messages can never finish; flows.csv names them, summary.json what they wait for",
-            human::count(messages.unfinished_total),
-            human::count(messages.total)
         )),
     }
     if let Some(outside) = outside(run, messages.counted) {

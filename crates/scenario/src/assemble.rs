@@ -11,9 +11,10 @@ use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
 use crate::counted;
+use crate::cut::Cut;
 use crate::diagnostic::Errors;
 use crate::facts::Fabric;
-use crate::fates::is_endless;
+use crate::fates::{is_endless, stuck_warning};
 use crate::ground;
 use crate::ideal::Ideal;
 use crate::load::Load;
@@ -31,7 +32,6 @@ use model::{Encap, Endpoint, EndpointConfig};
 use parts::Network;
 use results::{
     Derived, FlowControl, FlowRow, MemoryPart, MemoryRow, Names, PortRow, RunRecord, Status,
-    StuckRow,
 };
 use sim::{Fault, MakeControl, MakeEndpoint, Outcome, Probes, Setup, Tally};
 use std::ops::Range;
@@ -403,17 +403,21 @@ impl Assembled {
         command: &str,
     ) -> RunRecord {
         let flows = self.flow_rows(&outcome, ideal);
-        let status = self.status(&outcome);
+        let never = self.cut_off_for_good(&outcome);
+        let status = self.status(&outcome, &never);
         let mut warnings = self.warnings.clone();
-        if status == Status::Unfinished {
-            warnings.push(self.unfinished_warning(&outcome, still));
+        match status {
+            Status::Unfinished => warnings.push(self.unfinished_warning(&outcome, still)),
+            Status::Stuck => warnings.push(stuck_warning(&outcome, &never)),
+            Status::Complete | Status::Interrupted => {}
         }
-        warnings.extend(self.cut_warning(&outcome));
+        warnings.extend(self.cut_warnings(&outcome, &never));
         let (counted, warned) = self.counted(&outcome);
         warnings.extend(warned);
         warnings.extend(self.pause_warnings(&outcome));
         warnings.extend(self.unsampled(self.end(&outcome)));
         let control = self.scenario.control.as_ref();
+        let stuck = self.stuck_rows(&outcome, &never);
         RunRecord {
             flow_control: control.map(|control| FlowControl {
                 name: control.kind.name().to_owned(),
@@ -452,17 +456,7 @@ impl Assembled {
             memory: self.memory_rows(&outcome.memory),
             totals: outcome.totals,
             counts: outcome.hosts,
-            stuck: outcome
-                .stuck
-                .into_iter()
-                .filter(|(_, flow)| flow.conn.0 < self.conns_of_messages)
-                .map(|(host, flow)| StuckRow {
-                    host,
-                    conn: flow.conn.0,
-                    state: flow.state,
-                    waits_for: flow.waits_for,
-                })
-                .collect(),
+            stuck,
             conservation: outcome.conservation,
             ways: Vec::new(),
             why: Vec::new(),
@@ -526,8 +520,9 @@ impl Assembled {
     }
 
     /// A run that its scenario ends may leave messages unfinished; one that had all the time it could
-    /// want may not, and where nothing can happen any more no time helps. A circle that stands at the end does not open by itself.
-    fn status(&self, outcome: &Outcome) -> Status {
+    /// want may not, and where nothing can happen any more no time helps, nor to messages that have no way for good, which
+    /// `never` has. A circle that stands at the end does not open by itself.
+    fn status(&self, outcome: &Outcome, never: &[Cut]) -> Status {
         let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
         let all_done = fates.all(|(message, fate)| fate.end.is_some() || is_endless(message));
         if outcome.interrupted {
@@ -536,7 +531,7 @@ impl Assembled {
             Status::Stuck
         } else if all_done {
             Status::Complete
-        } else if outcome.idle || self.all_cut_off_for_good(outcome) {
+        } else if outcome.idle || !never.is_empty() {
             Status::Stuck
         } else if ends_early(&self.scenario.run) && outcome.refused == 0 {
             Status::Complete

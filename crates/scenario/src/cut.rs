@@ -14,9 +14,15 @@ use units::{Span, Time};
 /// Of more messages than these it is not asked which links cut them off. [ours]
 const PAIRS_ASKED: usize = 64;
 
-/// Two hosts between which there is no way, and the lane that has one ask the other, where they are not the ends of the
-/// message.
-type Cut = (u32, u32, Option<usize>);
+/// A message that began, did not finish, and has no way.
+pub(crate) struct Cut {
+    pub(crate) message: usize,
+    /// Hosts between which there is none.
+    from: u32,
+    to: u32,
+    /// The lane whose transport has one ask the other, where they are not the ends of the message.
+    asks: Option<usize>,
+}
 
 impl Assembled {
     /// Links that are down until a run ends at `end`, and since when: of faults that follow each other without a break
@@ -36,6 +42,13 @@ impl Assembled {
         down
     }
 
+    /// Links that are down at `end` and that no fault brings back, and since when.
+    fn down_for_good(&self, end: Time) -> BTreeMap<LinkId, Time> {
+        let mut down = self.down(Time::NEVER);
+        down.retain(|_, since| *since <= end);
+        down
+    }
+
     /// Pairs of hosts between which there is no way, one way or back, where these links are down: for each unfinished
     /// message its own ends, or its sender and who its transport has it ask, like an arbiter, with the lane of that.
     fn cut_off(&self, outcome: &Outcome, down: &BTreeMap<LinkId, Time>) -> Vec<Cut> {
@@ -49,10 +62,11 @@ impl Assembled {
             asked.entry((self.lane(conn), of.a)).or_default().push(of.b);
         }
         let messages = self.traffic.messages.iter().zip(&outcome.messages);
-        let open = messages.filter(|(message, fate)| {
+        let open = messages.enumerate().filter(|(_, (message, fate))| {
             fate.start.is_some() && fate.end.is_none() && !is_endless(message)
         });
-        let ends = open.flat_map(|(message, _)| {
+        let routes = &routes;
+        let ends = open.flat_map(|(number, (message, _))| {
             let of = self.traffic.conns[message.conn as usize];
             let ends = if message.from_a {
                 (of.a, of.b)
@@ -63,16 +77,17 @@ impl Assembled {
             let asked = asked.get(&(lane, ends.0)).into_iter().flatten();
             let asked = asked.map(move |&host| ((ends.0, host), Some(lane)));
             let needed = std::iter::once((ends, None)).chain(asked);
-            let none = needed.filter_map(|((from, to), asks)| {
+            let none = needed.filter_map(move |((from, to), asks)| {
                 let (there, back) = (routes.reaches(from, to), routes.reaches(to, from));
                 // Who is asked has to answer: which way it fails says nothing.
                 let turned = there && asks.is_none();
-                let cut = if turned {
-                    (to, from, asks)
-                } else {
-                    (from, to, asks)
-                };
-                (from != to && !(there && back)).then_some(cut)
+                let (from, to) = if turned { (to, from) } else { (from, to) };
+                (from != to && !(there && back)).then_some(Cut {
+                    message: number,
+                    from,
+                    to,
+                    asks,
+                })
             });
             none.take(1)
         });
@@ -143,31 +158,41 @@ impl Assembled {
         (!lost.is_empty()).then(|| format!("{}; {late} did not finish", first_of(&lost)))
     }
 
-    /// Which links have cut off messages that did not finish, and since when.
-    pub(crate) fn cut_warning(&self, outcome: &Outcome) -> Option<String> {
-        let down = self.down(self.end(outcome));
+    /// Which links have cut off messages that did not finish, and since when: those cut off for good first, which `never` has.
+    pub(crate) fn cut_warnings(&self, outcome: &Outcome, never: &[Cut]) -> Vec<String> {
+        let end = self.end(outcome);
+        let down = self.down(end);
         if down.is_empty() || outcome.unfinished == 0 {
-            return None;
+            return Vec::new();
         }
-        let cut = self.cut_off(outcome, &down);
-        if cut.is_empty() {
-            return self.lost_there(outcome, &down);
+        let good: BTreeSet<usize> = never.iter().map(|cut| cut.message).collect();
+        let mut others = self.cut_off(outcome, &down);
+        others.retain(|cut| !good.contains(&cut.message));
+        if good.is_empty() && others.is_empty() {
+            return self.lost_there(outcome, &down).into_iter().collect();
         }
-        let said = [false, true].map(|asks| self.no_way(&cut, asks));
+        let said = [(never, &self.down_for_good(end)), (&others, &down)];
+        let said = said.into_iter().filter(|(cut, _)| !cut.is_empty());
+        said.map(|(cut, down)| self.no_way_by(cut, down)).collect()
+    }
+
+    /// Between whom there is no way, and by which links.
+    fn no_way_by(&self, cut: &[Cut], down: &BTreeMap<LinkId, Time>) -> String {
+        let said = [false, true].map(|asks| self.no_way(cut, asks));
         let said: Vec<String> = said.into_iter().flatten().collect();
-        let pairs = cut.iter().map(|&(from, to, _)| (from, to)).collect();
-        let links = self.by_these(&pairs, &down);
-        Some(format!("{}: {}", said.join("; "), first_of(&links)))
+        let pairs = cut.iter().map(|cut| (cut.from, cut.to)).collect();
+        let links = self.by_these(&pairs, down);
+        format!("{}: {}", said.join("; "), first_of(&links))
     }
 
     /// Which hosts do not reach each other, in words: the ends of messages, or senders and whom their transport has
     /// them ask.
     fn no_way(&self, cut: &[Cut], asks: bool) -> Option<String> {
-        let mut of_these = cut.iter().filter(|cut| cut.2.is_some() == asks);
-        let &(from, to, lane) = of_these.next()?;
+        let mut of_these = cut.iter().filter(|cut| cut.asks.is_some() == asks);
+        let first = of_these.next()?;
         let name = |host: u32| self.topology.node(NodeId(host)).name.as_str();
-        let (from, to) = (name(from), name(to));
-        let mut said = match lane.and_then(|lane| u8::try_from(lane).ok()) {
+        let (from, to) = (name(first.from), name(first.to));
+        let mut said = match first.asks.and_then(|lane| u8::try_from(lane).ok()) {
             None => format!("no way from {from} to {to}"),
             Some(lane) => {
                 let who = self.scenario.name_of(lane);
@@ -182,18 +207,13 @@ impl Assembled {
         Some(said)
     }
 
-    /// Whether all messages that did not finish are cut off by links that no fault brings back.
-    pub(crate) fn all_cut_off_for_good(&self, outcome: &Outcome) -> bool {
-        let mut down = self.down(self.end(outcome));
-        down.retain(|&link, _| {
-            let mut faults = self.faults.iter();
-            faults.any(|fault| {
-                let down = matches!(fault.kind, FaultKind::Down { .. });
-                down && fault.link == link && fault.until == Time::NEVER
-            })
-        });
-        let late = outcome.unfinished;
-        late > 0 && !down.is_empty() && self.cut_off(outcome, &down).len() as u64 >= late
+    /// Messages that never finish: they began, and have no way over links that some fault brings back, or that are up.
+    pub(crate) fn cut_off_for_good(&self, outcome: &Outcome) -> Vec<Cut> {
+        let down = self.down_for_good(self.end(outcome));
+        if down.is_empty() || outcome.unfinished == 0 {
+            return Vec::new();
+        }
+        self.cut_off(outcome, &down)
     }
 
     /// Whether all messages that did not finish are cut off.

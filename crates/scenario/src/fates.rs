@@ -1,11 +1,14 @@
 //! What became of messages that did not finish: until when they count, and how much of them arrived.
 
 use crate::assemble::{Assembled, Watch};
+use crate::cut::Cut;
 use crate::diagnostic::Errors;
 use crate::schema::parameter;
 use crate::why::Eye;
+use model::StuckFlow;
+use results::{StuckRow, human};
 use sim::{Completion, FlowSample, Observer, Outcome, PortSample, Probes, Setup};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use topology::LinkId;
 use units::{Span, Time};
 use workload::{Message, Start};
@@ -133,6 +136,25 @@ impl Assembled {
         )
     }
 
+    /// What keeps connections, as their hosts say: where others go on, of those alone that never finish.
+    pub(crate) fn stuck_rows(&self, outcome: &Outcome, never: &[Cut]) -> Vec<StuckRow> {
+        let conns = never
+            .iter()
+            .map(|cut| self.traffic.messages[cut.message].conn);
+        let never: BTreeSet<u32> = conns.collect();
+        let others = nothing_happens(outcome) || never.is_empty();
+        let listed = |conn: u32| conn < self.conns_of_messages && (others || never.contains(&conn));
+        let stuck = outcome.stuck.iter();
+        let stuck = stuck.filter(|(_, flow)| listed(flow.conn.0));
+        let row = |(host, flow): &(u32, StuckFlow)| StuckRow {
+            host: *host,
+            conn: flow.conn.0,
+            state: flow.state.clone(),
+            waits_for: flow.waits_for.clone(),
+        };
+        stuck.map(row).collect()
+    }
+
     /// Until when what happened counts. What did not finish has been waiting until the end that was asked for, whatever
     /// happened last.
     pub(crate) fn end(&self, outcome: &Outcome) -> Time {
@@ -194,4 +216,26 @@ impl Assembled {
 /// A flow without an end of its own lasts as long as the run.
 pub(crate) fn is_endless(message: &Message) -> bool {
     message.stop.is_none() && message.size >= workload::ENDLESS
+}
+
+/// Whether no message of a run goes on any more.
+fn nothing_happens(outcome: &Outcome) -> bool {
+    outcome.idle || !outcome.deadlock.is_empty()
+}
+
+/// How many messages of a run that is stuck can never finish, `never` because links cut them off.
+pub(crate) fn stuck_warning(outcome: &Outcome, never: &[Cut]) -> String {
+    let all = human::count(outcome.messages.len() as u64);
+    if nothing_happens(outcome) {
+        let open = outcome.messages.iter().filter(|fate| fate.end.is_none());
+        let open = human::count(open.count() as u64);
+        return format!(
+            "{open} of {all} messages can never finish; flows.csv names them, summary.json what they wait for"
+        );
+    }
+    let never = human::count(never.len() as u64);
+    format!(
+        "{never} of {all} messages can never finish, because no fault brings back the links that they need; summary.json says \
+         what they wait for"
+    )
 }

@@ -188,9 +188,52 @@ fn a_bounded_run_whose_messages_have_no_way_is_stuck() {
     let record = run(text, &[]);
     assert_eq!(record.status, Status::Stuck);
     assert!(said(&record, "no way from h1 to h0").is_some());
-    // It may come back, or others may be late as well.
-    for set in ["faults.until=1s", "workload.size=2MB"] {
+    // It may come back, or fall when the run is over, or there is nobody who needs it.
+    for set in ["faults.until=1s", "faults.from=6ms", "workload.start=6ms"] {
         assert_eq!(run(text, &[set]).status, Status::Complete, "{set}");
+    }
+}
+
+/// Whoever is cut off for good never finishes, whether others go on, have not begun, or wait for a link that comes back.
+#[test]
+fn one_message_without_a_way_makes_a_bounded_run_stuck_whatever_others_do() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 6\nhost_rate = \"1Gbps\"\n\
+                [[workload]]\nkind = \"incast\"\nsenders = 4\nsize = \"2MB\"\n\
+                [transport]\nkind = \"dctcp\"\n[run]\nuntil = \"5ms\"\n\
+                [[faults]]\nkind = \"down\"\nlink = \"h1 -> tor0\"\nfrom = \"20us\"\n";
+    let others = "[[workload]]\nkind = \"long-flows\"\npairs = [\"4 -> 3\"]\n\
+                  [[workload]]\nkind = \"permutation\"\nstart = \"9ms\"\n";
+    let back =
+        "[[faults]]\nkind = \"down\"\nlink = \"h2 <-> tor0\"\nfrom = \"20us\"\nuntil = \"9ms\"\n";
+    let one = "1 of 4 messages can never finish, because no fault brings back";
+    let late = text.replace("20us", "4999us");
+    let more = text.replace("[transport]", &format!("{others}[transport]"));
+    for (text, first, since) in [
+        (text, one, "20 us"),
+        (&*late, one, "5.00 ms"),
+        (&*more, "1 of 11 messages", "20 us"),
+        (&*(text.to_owned() + back), one, "20 us"),
+    ] {
+        let record = run(text, &[]);
+        assert_eq!(record.status, Status::Stuck, "{text}");
+        assert!(said(&record, first).is_some(), "{:?}", record.warnings);
+        let way = format!("no way from h1 to h0: h1 -> tor0 has been down since {since}");
+        assert_eq!(said(&record, "no way from h1"), Some(&*way), "{text}");
+        let stuck = &record.stuck;
+        assert!(
+            !stuck.is_empty() && stuck.iter().all(|row| row.conn == 0),
+            "{stuck:?}"
+        );
+    }
+    // What comes back is told apart; a fault that has not begun is no reason to wait in vain.
+    let record = run(&(text.to_owned() + back), &[]);
+    assert!(said(&record, "no way from h2 to h0: h2 <-> tor0").is_some());
+    let first = "until = \"7ms\"\n[[faults]]\nkind = \"down\"\nlink = \"h1 -> tor0\"\nfrom = ";
+    for (next, status) in [
+        ("\"6ms\"\n", Status::Stuck),
+        ("\"8ms\"\n", Status::Complete),
+    ] {
+        assert_eq!(run(&(text.to_owned() + first + next), &[]).status, status);
     }
 }
 
