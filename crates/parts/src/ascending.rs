@@ -30,6 +30,12 @@ impl<const N: usize> Ascending<N> {
         Some(Self { sizes, count })
     }
 
+    /// The first `most` of them.
+    #[must_use]
+    pub fn first(self, most: usize) -> Self {
+        Self::new(&self.list()[..self.count.min(most)]).expect("they ascend")
+    }
+
     /// The sizes.
     pub fn list(&self) -> &[u64] {
         &self.sizes[..self.count]
@@ -53,8 +59,13 @@ impl<const N: usize> Form<Ascending<N>> for Sizes {
             .ok_or_else(|| format!("{value} is no list; write [\"200B\", \"2800B\"]"))?;
         let one = Size(0, self.0);
         let sizes: Result<Vec<u64>, _> = list.iter().map(|size| one.read(size)).collect();
-        Ascending::new(&sizes?)
-            .ok_or_else(|| format!("write at most {N} sizes, each larger than the one before"))
+        if list.len() > N {
+            return Err(format!(
+                "has {} sizes: {N} at most are possible",
+                list.len()
+            ));
+        }
+        Ascending::new(&sizes?).ok_or_else(|| "write each size larger than the one before".into())
     }
     fn write(&self, of: &Ascending<N>) -> Value {
         let sizes = of.list().iter().map(|&size| Bytes(size).to_string());
@@ -93,9 +104,12 @@ mod tests {
         let said = |text| read(text).unwrap_err();
         assert_eq!(said("7"), "7 is no list; write [\"200B\", \"2800B\"]");
         assert!(said("[\"1001B\"]").contains("out of range"));
-        let many = "write at most 2 sizes, each larger than the one before";
+        let many = "has 3 sizes: 2 at most are possible";
         assert_eq!(said("[\"1B\", \"2B\", \"3B\"]"), many);
-        assert_eq!(said("[\"2B\", \"1B\"]"), many);
+        let wrong = "write each size larger than the one before";
+        assert_eq!(said("[\"2B\", \"1B\"]"), wrong);
+        assert_eq!(Some(two.first(1)), Two::new(&[200]));
+        assert_eq!(two.first(3), two);
         let takes = Form::<Two>::takes(&Sizes(1_000));
         assert_eq!(
             takes.to_string(),

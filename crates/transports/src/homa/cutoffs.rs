@@ -150,9 +150,11 @@ fn of_messages(params: &Params, facts: &Facts<'_>) -> Option<Params> {
             });
             settled.unscheduled_priorities = nearest;
         }
-        if params.cutoffs.is_none() {
-            settled.cutoffs = bytes.cut(settled.levels());
-        }
+        settled.cutoffs = match params.cutoffs {
+            None => bytes.cut(settled.levels()),
+            // Those behind the last level are between none.
+            Some(all) => Some(all.first(usize::from(settled.levels()) - 1)),
+        };
     }
     if settled.overcommitment.is_none() {
         settled.overcommitment = Some((settled.priorities - settled.levels()).max(1));

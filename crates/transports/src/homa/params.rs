@@ -197,17 +197,19 @@ impl Params {
         if let Some(levels) = self.unscheduled_priorities
             && levels > self.priorities
         {
-            let message = format!("is more than all {} priorities", self.priorities);
+            let message = format!("is more than priorities = {}", self.priorities);
             return Err(error("unscheduled_priorities", message));
         }
         if let (Some(cutoffs), Some(levels)) = (self.cutoffs, self.unscheduled_priorities) {
             let most = usize::from(levels) - 1;
             if cutoffs.list().len() > most && table.contains_key("cutoffs") {
-                let message = format!("{levels} priorities have {most} cut-offs between them");
+                let message = format!(
+                    "has {} sizes, and unscheduled_priorities = {levels} has {most} between them",
+                    cutoffs.list().len()
+                );
                 return Err(error("cutoffs", message));
             }
-            let fewer = &cutoffs.list()[..cutoffs.list().len().min(most)];
-            self.cutoffs = Cutoffs::new(fewer);
+            self.cutoffs = Some(cutoffs.first(most));
         }
         if self.levels == GrantedAt::Kept && self.grant == Law::Window {
             let message = "= \"kept\" is for one message of each peer, and windows are granted to several; set it to \
