@@ -210,6 +210,7 @@ impl Scenario {
             load: OnceLock::new(),
         };
         assembled.probes.every = assembled.sampled_every();
+        assembled.warnings.extend(assembled.narrow_lines());
         Ok(assembled)
     }
 }
