@@ -6,9 +6,8 @@
 use crate::assemble::Assembled;
 use crate::beside::Written;
 use crate::choice::BalanceOf;
-use crate::control::Controls;
+use crate::control::{Controlled, Controls};
 use crate::facts::Fabric;
-use crate::narrow;
 use crate::network::legacy::Legacy;
 use crate::resolve::Scenario;
 use crate::schema::parameter;
@@ -46,7 +45,6 @@ pub(crate) fn all(
     all.extend(too_far(routes));
     all.extend(unread(scenario));
     all.extend(buffers(scenario, topology, ports, encap));
-    all.extend(narrow::warning(topology, ports, traffic));
     all.extend(thresholds(scenario, topology, ports));
     all.extend(crowds(scenario, topology, ports, traffic, encap));
     all.extend(protected(scenario, fabric, ports, traffic, base_rtt));
@@ -98,8 +96,7 @@ fn odd(
     warnings.extend(routes.has_choice().then(|| cables(scenario)).flatten());
     let spreads = scenario.switch.balance != BalanceOf::Flow && routes.has_choice();
     warnings.extend(scenario.factory.warns(spreads));
-    warnings.extend(few_priorities(scenario));
-    warnings.extend(vain_priorities(scenario));
+    warnings.extend(priorities(scenario));
     if credits && spreads {
         warnings.push(
             "packets are spread over all paths, and credits keep to one: data goes another way than its credits, where \
@@ -132,44 +129,33 @@ fn cables(scenario: &Scenario) -> Option<String> {
     ))
 }
 
-/// The scenario takes priorities away that a transport asks for.
-fn few_priorities(scenario: &Scenario) -> Option<String> {
+/// `switch.priorities` is not what the run's own transport asks for; queues of those beside have what these ask for.
+fn priorities(scenario: &Scenario) -> Option<String> {
     let given = scenario.switch.priorities?;
-    let asks = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
-        // No rate makes more of them.
-        let asks = factory.fabric(Rate::gbps(10), scenario.encap).priorities;
-        (asks > given).then(|| (asks, protocol.name()))
-    };
-    let (asks, name) = transports(scenario)
-        .filter_map(asks)
-        .max_by_key(|&(asks, _)| asks)?;
-    Some(format!(
-        "switch.priorities = {given}, and {name} asks for {asks}: what is to go first waits behind the rest; set \
-         switch.priorities = {asks}, or leave it out"
-    ))
-}
-
-/// The scenario sets more priorities than any transport asks for.
-fn vain_priorities(scenario: &Scenario) -> Option<String> {
-    let given = scenario.switch.priorities?;
-    if scenario.control.is_some() {
-        return None; // it may keep room for each
+    let name = scenario.protocol.name();
+    // No rate makes more of them.
+    let fabric = scenario.factory.fabric(Rate::gbps(10), scenario.encap);
+    let asks = fabric.priorities.max(1);
+    if asks < given {
+        let beside = match scenario.beside.is_empty() {
+            true => "",
+            false => ", and ports give those beside it what they ask for",
+        };
+        let sends = human::plural(asks.into(), "priority", "priorities");
+        return Some(format!(
+            "switch.priorities = {given} changes nothing: {name} sends at {sends}{beside}; leave it out"
+        ));
     }
-    let asks = |(_, factory): (&dyn Transport, &dyn Factory)| {
-        factory
-            .fabric(Rate::gbps(10), scenario.encap)
-            .priorities
-            .max(1)
+    let takes = |control: &Controlled| {
+        let port = fabric.port(scenario.switch.buffer.at(Rate::gbps(10)));
+        control.factory.port(port).is_ok()
     };
-    let asks = transports(scenario).map(asks).max()?;
-    (asks < given).then(|| {
-        let names = transports(scenario).map(|(protocol, _)| protocol.name());
-        let names: Vec<&str> = names.collect();
-        format!(
-            "switch.priorities = {given} changes nothing: {} sends at {}; leave it out",
-            names.join(" and "),
-            human::plural(asks.into(), "priority", "priorities")
-        )
+    let more = match scenario.control.as_ref().is_none_or(takes) {
+        true => format!("; set switch.priorities = {asks}, or leave it out"),
+        false => String::new(), // the flow control has one queue of data alone
+    };
+    (asks > given).then(|| {
+        format!("switch.priorities = {given}, and {name} asks for {asks}: what is to go first waits behind the rest{more}")
     })
 }
 

@@ -412,6 +412,36 @@ fn what_a_switch_does_not_do_for_a_transport_is_said() {
     let vain = "switch.priorities = 4 changes nothing: expresspass sends at 1 priority";
     assert!(many.contains(vain), "{many}");
     assert!(!warned(&["transport.kind=homa", "switch.priorities=8"]).contains("priorities"));
+    // A flow control keeps room for none of them, or has one queue of data alone.
+    let paused = [
+        "transport.kind=expresspass",
+        "switch.flow_control=pfc",
+        "switch.priorities=4",
+    ];
+    assert!(warned(&paused).contains(vain));
+    let queues = [
+        "transport.kind=homa",
+        "switch.flow_control=bfc",
+        "switch.priorities=1",
+    ];
+    let said = warned(&queues);
+    assert!(
+        said.contains(few) && !said.contains("set switch.priorities"),
+        "{said}"
+    );
+    // Those beside have what they ask for.
+    let beside = ["transport.kind=dctcp", "workload.transport=homa"];
+    for (given, count) in [(1, 0), (2, 1), (8, 1)] {
+        let given = format!("switch.priorities={given}");
+        let said = warned(&[beside[0], beside[1], &given]);
+        let own =
+            said.matches("changes nothing: dctcp sends at 1 priority, and ports give those beside");
+        assert_eq!(
+            (own.count(), said.matches("asks for").count()),
+            (count, 0),
+            "{said}"
+        );
+    }
     // An END and what a stranger is told name no way: it is not unread.
     let unread = "switch.balance chooses the way of few packets";
     assert!(warned(&["transport.kind=ndp", "switch.balance=packet"]).contains(unread));
