@@ -213,16 +213,21 @@ impl Scenario {
         };
         let (what, count) = need.mostly();
         let (section, key, smaller) = self.blamed(what);
+        let (taken, mut may) = (human::bytes(bytes), human::bytes(limit));
+        if may == taken {
+            may = limit.to_string(); // in all its digits
+        }
         let problem = format!(
-            "this run would take {about} {} of memory, {} of it may be taken: {}",
-            human::bytes(bytes),
-            human::bytes(limit),
+            "this run would take {about} {taken} of memory, {may} of it may be taken: {}",
             what.said(count),
         );
         let more = match enough {
             Some(enough) => {
                 let enough = human::bytes(enough).replace(' ', "");
-                format!("let it take more: --memory-limit {enough} is enough")
+                format!("let it take more: --memory-limit {enough} is enough for this run")
+            }
+            None if self.memory_limit.is_some() => {
+                "let it take more with --memory-limit: check without one says how much".to_owned()
             }
             None => "let it take more with --memory-limit".to_owned(),
         };

@@ -206,7 +206,8 @@ fn a_run_is_refused_where_check_says_more_and_says_as_much() {
             let refusal = refusal.expect_err("check says more").to_string();
             let said = results::human::bytes(Bytes(need));
             let enough = format!("--memory-limit {} is enough", said.replace(' ', ""));
-            for part in [&format!("about {said} of memory"), key, &enough] {
+            let taken = format!("about {said} of memory, {} of it", Bytes(need - 1));
+            for part in [&taken, key, &enough] {
                 assert!(
                     refusal.contains(part),
                     "{transport}: no \"{part}\" in {refusal}"
@@ -264,6 +265,14 @@ fn a_refusal_names_a_key_that_makes_it_less() {
         let refusal = within(&text, 15_000_000).map(|_| ());
         let refusal = refusal.expect_err(workload).to_string();
         assert!(refusal.contains(less), "{workload}: {refusal}");
+        let enough = [
+            " is enough for this run",
+            ": check without one says how much",
+        ];
+        assert!(
+            enough.iter().any(|said| refusal.contains(said)),
+            "{refusal}"
+        );
     }
 }
 
