@@ -66,27 +66,33 @@ pub const HOST_DELAY: Own<HostDelay> = Own(
 
 fn read(value: &Value) -> Result<HostDelay, String> {
     let one = |value: &Value| Time(Span::ZERO, SPAN_MAX).read(value);
-    let help = "write a time like \"1us\", { uniform = [\"0.9us\", \"6.2us\"] } or \
-                { quantiles = [\"0.9us\", ..., \"6.2us\"] }";
+    let drawn =
+        "{ uniform = [\"0.9us\", \"6.2us\"] } or { quantiles = [\"0.9us\", ..., \"6.2us\"] }";
     let Some(table) = value.as_table() else {
         let delay = one(value).map(HostDelay::Constant);
-        return delay.map_err(|why| format!("{why}; {help}"));
+        return delay.map_err(|why| format!("{why}, or {drawn}"));
     };
+    let help = format!("write a time like \"1us\", {drawn}");
     let mut entries = table.iter();
     let (Some((name, list)), None) = (entries.next(), entries.next()) else {
-        return Err(help.to_owned());
+        return Err(help);
     };
-    let list: Result<Vec<_>, _> = list.as_array().ok_or(help)?.iter().map(one).collect();
-    let list = list?;
-    if !(2..=QUANTILES_MAX).contains(&list.len()) || !list.is_sorted() {
-        let many = format!("{name} takes 2 to {QUANTILES_MAX} ascending times");
-        return Err(format!("{many}; {help}"));
+    let (most, many) = match name.as_str() {
+        "uniform" => (2, "2".to_owned()),
+        "quantiles" => (QUANTILES_MAX, format!("2 to {QUANTILES_MAX}")),
+        _ => return Err(help),
+    };
+    let Some(list) = list.as_array() else {
+        return Err(help);
+    };
+    let list = list.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    if !(2..=most).contains(&list.len()) || !list.is_sorted() {
+        return Err(format!("{name} takes {many} ascending times; {help}"));
     }
-    match (name.as_str(), &list[..]) {
-        ("uniform", &[low, high]) => Ok(HostDelay::Uniform(low, high)),
-        ("quantiles", _) => Ok(HostDelay::Quantiles(list)),
-        _ => Err(help.to_owned()),
-    }
+    Ok(match (name.as_str(), &list[..]) {
+        ("uniform", &[low, high]) => HostDelay::Uniform(low, high),
+        _ => HostDelay::Quantiles(list),
+    })
 }
 
 fn write(delay: &HostDelay) -> Value {
@@ -145,6 +151,13 @@ mod tests {
             let why = HOST_DELAY.read(&table["of"]).unwrap_err();
             assert!(
                 why.contains("{ uniform = ") || why.contains("out of range"),
+                "{why}"
+            );
+            assert!(why.matches("write").count() < 2, "{why}");
+            let two = wrong.contains("uniform = ") && !wrong.contains("more");
+            assert_eq!(
+                why.contains("uniform takes 2 ascending times"),
+                two,
                 "{why}"
             );
         }

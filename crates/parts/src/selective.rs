@@ -47,7 +47,10 @@ pub const THRESHOLD: Own<Threshold> = Own(
 fn threshold(value: &Value) -> Result<Threshold, String> {
     let frames = value.as_str().and_then(|text| text.strip_suffix(FRAMES));
     match frames.map(str::parse) {
-        None => Size(0, SIZE_MAX).read(value).map(Threshold::Bytes),
+        None => match Size(0, SIZE_MAX).read(value) {
+            Ok(bytes) => Ok(Threshold::Bytes(bytes)),
+            Err(why) => Err(format!("{why}, or full frames like \"4{FRAMES}\"")),
+        },
         Some(Ok(frames)) => Ok(Threshold::Frames(frames)),
         Some(Err(_)) => Err(format!(
             "{value} is no number of frames; write it like \"4{FRAMES}\""
@@ -76,6 +79,9 @@ mod tests {
         assert_eq!(bytes("6KB"), Ok(Bytes(6_000)));
         assert_eq!(bytes("4 frames"), Ok(Bytes(4 * 1_538)));
         assert_eq!(bytes("0 frames"), Ok(Bytes(0)));
-        assert!(bytes("-1 frames").is_err() && bytes("2GB").is_err());
+        for wrong in ["-1 frames", "2GB", "1 frame", "4 Frames"] {
+            let why = bytes(wrong).unwrap_err();
+            assert!(why.contains("like \"4 frames\""), "{why}");
+        }
     }
 }
