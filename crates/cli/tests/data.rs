@@ -119,7 +119,7 @@ fn every_column_of_a_run_is_in_the_dictionary_with_its_type() {
                     _ if cell.is_empty() => {
                         !missing.is_empty() || of == "string" || table == "hosts"
                     }
-                    "bool" => cell == "0" || cell == "1",
+                    "bool (1 or 0 in CSV)" => cell == "0" || cell == "1",
                     "uint8" => cell.parse::<u8>().is_ok(),
                     "uint32" => cell.parse::<u32>().is_ok(),
                     "uint64" => cell.parse::<u64>().is_ok(),

@@ -208,10 +208,15 @@ pub fn markdown<'c>(own: impl IntoIterator<Item = &'c Counter>) -> String {
                 ""
             };
             let unit = column.kind.unit();
+            let in_csv = if column.kind == Kind::Flag {
+                " (1 or 0 in CSV)"
+            } else {
+                ""
+            };
             let meaning = column.meaning.replace('|', "\\|");
             let _ = writeln!(
                 out,
-                "| `{}` | {}{missing} | {unit} | {meaning} |",
+                "| `{}` | {}{in_csv}{missing} | {unit} | {meaning} |",
                 column.name,
                 kind(column.kind)
             );

@@ -308,11 +308,12 @@ pub fn fct(flow: &FlowRow, end: Time) -> Option<Figure<u64>> {
     })
 }
 
-/// Completion time over that in an idle network.
+/// Completion time over that in an idle network, than which nobody who has not ended will be faster.
 pub fn slowdown(flow: &FlowRow, end: Time) -> Option<Figure<f64>> {
     let took = fct(flow, end)?;
+    let value = took.value as f64 / flow.ideal.0 as f64;
     Some(Figure {
-        value: took.value as f64 / flow.ideal.0 as f64,
+        value: if took.at_least { value.max(1.0) } else { value },
         at_least: took.at_least,
     })
 }

@@ -467,7 +467,7 @@ fn by_size(run: &Summary) -> Option<String> {
 pub(crate) fn slowest(run: &Summary, slow: &Slow) -> String {
     let bound = |at_least: bool| if at_least { "at least " } else { "" };
     let ratio = |figure: Figure<f64>| {
-        let says = !figure.at_least || figure.value >= 1.0;
+        let says = !figure.at_least || figure.value > 1.0;
         says.then(|| format!("{}{}", bound(figure.at_least), human::ratio(figure.value)))
     };
     let all = run.all();

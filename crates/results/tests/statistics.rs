@@ -157,6 +157,17 @@ fn messages_are_counted_by_what_became_of_them() {
     assert_eq!((messages.timed, messages.bytes), (1, 20 + 40 + 250));
 }
 
+/// A message that has not ended has taken less than its time in an idle network so far; it will not have in the end.
+#[test]
+fn no_bound_of_a_slowdown_is_below_one() {
+    let late = flow(0, 10, Some(1_000), None);
+    let ideal = late.ideal.0;
+    for (took, bound) in [(ideal / 2, 1.0), (ideal * 3, 3.0)] {
+        let found = results::slowdown(&late, Time(1_000 + took)).unwrap();
+        assert!(found.at_least && found.value == bound, "{found:?}");
+    }
+}
+
 #[test]
 fn a_size_on_the_edge_belongs_to_the_smaller_messages() {
     let edges = [

@@ -180,8 +180,8 @@ fn headline(summary: &Summary) -> (String, String) {
     {
         let time = |ps| human::time(Span(ps));
         let took = figure(slow.fct_ps, time);
-        // A bound below one says nothing.
-        let factor = if slow.slowdown.at_least && slow.slowdown.value < 1.0 {
+        // Nobody is faster than an idle network: that says nothing.
+        let factor = if slow.slowdown.at_least && slow.slowdown.value <= 1.0 {
             String::new()
         } else {
             let factor = figure(slow.slowdown, human::ratio);
