@@ -4,7 +4,7 @@ use crate::args::{Global, ReportArgs};
 use crate::exit;
 use crate::screen::Screen;
 use results::{Style, Summary, Verdict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The figures of a run, and how it was made.
@@ -24,6 +24,9 @@ pub(crate) fn run(args: &ReportArgs, global: &Global, screen: &Screen) -> i32 {
             }
             Err(why) => return screen.fail(exit::IO, &format!("{}: {why}", dir.display())),
         }
+    }
+    for why in args.dirs.iter().flat_map(|dir| deleted(dir)) {
+        screen.warn(&why);
     }
     if !global.json
         && grouped(&summaries)
@@ -50,6 +53,37 @@ fn runs(dir: &Path) -> Vec<PathBuf> {
     below
 }
 
+/// Runs that pages of comparisons in `dir` link to, and that are there no more.
+fn deleted(dir: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(dir).into_iter().flatten();
+    let files = files.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_page = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("compare-") && name.ends_with(".html")
+    };
+    let mut pages: Vec<PathBuf> = files.filter(is_page).collect();
+    pages.sort();
+    let of = |page: PathBuf| {
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        let links = text.split("href=\"").skip(1);
+        let names = links.filter_map(|rest| rest.split('"').next()?.strip_suffix("/report.html"));
+        let gone = names.filter(|name| !name.contains('&') && !dir.join(name).exists());
+        let gone: BTreeSet<String> = gone
+            .map(|name| dir.join(name).display().to_string())
+            .collect();
+        (!gone.is_empty()).then(|| {
+            let (is, runs) = if gone.len() == 1 { ("is", "a run") } else { ("are", "runs") };
+            let gone: Vec<String> = gone.into_iter().collect();
+            format!(
+                "{} {is} missing, {runs} of the comparison in {}: its command makes what is missing",
+                gone.join(", "),
+                page.display()
+            )
+        })
+    };
+    pages.into_iter().filter_map(of).collect()
+}
+
 /// What is missing of a run that has a summary.
 fn not_whole(dir: &Path) -> Option<String> {
     let Some(meta) = results::files::made(dir) else {
@@ -65,7 +99,7 @@ fn not_whole(dir: &Path) -> Option<String> {
     };
     let what = results::files::damaged(dir, &meta)?;
     Some(format!(
-        "{what}: the table below is of summary.json, and that file is not what the run wrote; run it again"
+        "{what}: the table below is of summary.json, and not all is as the run wrote it; run it again"
     ))
 }
 

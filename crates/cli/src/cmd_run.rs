@@ -316,6 +316,7 @@ pub(crate) fn execute(
         memory_kib: 0, // known later
         scenario: digits,
         bytes: BTreeMap::new(), // likewise
+        summary: String::new(),
     };
     let mut summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();

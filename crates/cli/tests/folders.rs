@@ -539,6 +539,26 @@ fn a_report_says_which_table_of_a_run_was_cut() {
 }
 
 #[test]
+fn a_report_names_all_that_is_missing_and_an_edit_of_the_same_length() {
+    let folder = Folder::new("edited");
+    let file = folder.write("small.toml", SMALL);
+    let ran = tidegate(&folder.0, &["run", &file, "--out", "o", "--quiet"]);
+    assert_eq!(ran.status.code(), Some(0));
+    let said = || text(&tidegate(&folder.0, &["report", "o"]).stderr);
+    let summary = folder.path("o/summary.json");
+    let edited = std::fs::read_to_string(&summary)
+        .unwrap()
+        .replacen("value\": 1", "value\": 2", 1);
+    std::fs::write(&summary, edited).unwrap();
+    assert!(said().contains("o/summary.json was edited"), "{}", said());
+    for table in ["o/flows.csv", "o/ports.parquet"] {
+        std::fs::remove_file(folder.path(table)).unwrap();
+    }
+    let all = "o/flows.csv is missing, o/ports.parquet is missing, o/summary.json was edited";
+    assert!(said().contains(all), "{}", said());
+}
+
+#[test]
 fn a_report_of_a_comparisons_folder_is_of_the_runs_in_it() {
     let folder = Folder::new("below");
     let file = folder.write("small.toml", SMALL);
@@ -559,6 +579,16 @@ fn a_report_of_a_comparisons_folder_is_of_the_runs_in_it() {
         .collect();
     kinds.sort_by_key(ToString::to_string);
     assert_eq!(kinds, ["dctcp", "homa"]);
+    // The page of the comparison knows who was there.
+    assert_eq!(text(&output.stderr), "");
+    let mut dirs = std::fs::read_dir(folder.path("o")).unwrap();
+    let run = dirs.find_map(|entry| Some(entry.unwrap().path()).filter(|path| path.is_dir()));
+    std::fs::remove_dir_all(run.unwrap()).unwrap();
+    let said = text(&tidegate(&folder.0, &["report", "o"]).stderr);
+    assert!(
+        said.contains("is missing, a run of the comparison in o/compare-"),
+        "{said}"
+    );
     // Where there is none, that is said of the folder itself.
     std::fs::create_dir(folder.path("empty")).unwrap();
     let output = tidegate(&folder.0, &["report", "empty"]);

@@ -44,6 +44,9 @@ pub struct Meta {
     /// Length of every other file of the run, by name, by which a damaged one is found.
     #[serde(default)]
     pub bytes: BTreeMap<String, InBytes>,
+    /// Hash of `summary.json`, 16 hexadecimal digits: tables and comparisons are made of it.
+    #[serde(default)]
+    pub summary: String,
 }
 
 /// Which files a run directory gets besides `resolved.toml`, `summary.json` and `meta.json`.
@@ -104,6 +107,7 @@ const FLOWS: &str = "flows.csv";
 pub(crate) const FLOWS_PARTIAL: &str = "flows.partial.csv";
 const CURVES: &str = "curves.json";
 pub(crate) const META: &str = "meta.json";
+const SUMMARY: &str = "summary.json";
 /// The report that can be run again.
 const LIVE: &str = "live.html";
 /// What a run may write besides `meta.json`, which comes last.
@@ -160,7 +164,7 @@ pub fn write_run(
     file("resolved.toml", &mut |out| {
         out.write_all(run.scenario_toml.as_bytes())
     })?;
-    file("summary.json", &mut |out| {
+    file(SUMMARY, &mut |out| {
         out.write_all(to_json(summary).as_bytes())
     })?;
     if output.csv {
@@ -195,6 +199,7 @@ pub fn write_run(
     }
     let meta = Meta {
         bytes: lengths(&written)?,
+        summary: digits(to_json(summary).as_bytes()),
         ..meta.clone()
     };
     written.push(write(dir, META, &mut |out| {
@@ -220,21 +225,40 @@ fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The first file of the run in `dir` that is not as long as it was when the run ended, in words. It looks at lengths
-/// alone: tables have megabytes.
+/// Files of the run in `dir` that are not what they were when the run ended, in words. It looks at their lengths alone, as
+/// tables have megabytes, and at all of `summary.json`.
 pub fn damaged(dir: &Path, meta: &Meta) -> Option<String> {
-    meta.bytes.iter().find_map(|(name, &bytes)| {
+    let wrong = meta.bytes.iter().filter_map(|(name, &bytes)| {
         let path = dir.join(name);
+        let edited = || {
+            let now = fs::read(&path).map(|text| digits(&text));
+            !meta.summary.is_empty() && now.is_ok_and(|now| now != meta.summary)
+        };
         match fs::metadata(&path) {
-            Ok(about) if about.len() == bytes => None,
-            Ok(about) => Some(format!(
+            Ok(about) if about.len() != bytes => Some(format!(
                 "{} has {} bytes, and its run wrote {bytes}",
                 path.display(),
                 about.len()
             )),
+            Ok(_) if name == SUMMARY && edited() => Some(format!("{} was edited", path.display())),
+            Ok(_) => None,
             Err(_) => Some(format!("{} is missing", path.display())),
         }
+    });
+    let wrong: Vec<String> = wrong.collect();
+    (!wrong.is_empty()).then(|| wrong.join(", "))
+}
+
+/// FNV-1a, 64 bits: short, frozen, and enough to name folders. [Fowler, Noll, Vo]
+pub fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+/// [`hash`] in 16 hexadecimal digits.
+fn digits(bytes: &[u8]) -> String {
+    format!("{:016x}", hash(bytes))
 }
 
 /// The tables of a run as CSV, each handed to `file` with its name.
@@ -290,7 +314,7 @@ pub fn to_json<T: Serialize>(value: &T) -> String {
 /// # Errors
 /// If there is none, or another version of the program wrote it.
 pub fn read_summary(dir: &Path) -> Result<Summary, String> {
-    let path = dir.join("summary.json");
+    let path = dir.join(SUMMARY);
     let text = fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let damaged =

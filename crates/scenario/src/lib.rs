@@ -60,7 +60,7 @@ pub use control::Controlled;
 pub use diagnostic::{Diagnostic, Errors, Origin, SourceText, ends_of, nearest};
 pub use memory::{held_most as memory_held, of_machine as memory_of_machine};
 pub use resolve::{Request, Scenario, load, load_files, load_text, load_text_with, load_with};
-pub use resolved::hash;
+pub use results::files::hash;
 pub use schema::{data, explain, json_schema, known_names, markdown};
 pub use section::Section;
 pub use settings::{Credit, Drop, Fault, Legacy, Mark, Output, Run, Switch, Topology, Workload};

@@ -3,6 +3,7 @@
 use crate::base::Files;
 use crate::resolve::Scenario;
 use crate::section::Section;
+use results::files::hash;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -102,11 +103,4 @@ impl Scenario {
         }
         Ok(files)
     }
-}
-
-/// FNV-1a, 64 bits: short, frozen, and enough to name folders. [Fowler, Noll, Vo]
-pub fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
