@@ -543,7 +543,7 @@ impl Assembled {
             messages: self.traffic.messages.len() as u64,
             ..Need::default()
         };
-        need.at_most().bytes()
+        need.at_most(self.scenario.control.is_some()).bytes()
     }
 
     /// Memory that the run takes.
@@ -573,6 +573,7 @@ impl Assembled {
                 .max(self.samples(load).2),
             samples: self.samples(load).2,
             events: if noted <= HOPS_KEPT_MAX { noted } else { 0 },
+            explained: self.explained_again(load.hops),
             noted: if noted > HOPS_KEPT_MAX {
                 HOPS_KEPT_MAX
             } else {

@@ -7,7 +7,7 @@ use crate::resolve::Scenario;
 use crate::section::Section;
 use crate::settings::{Source, Workload};
 use crate::typed::Settings;
-use crate::why::HOPS_KEPT_MAX;
+use crate::why::{HOPS_AGAIN_MAX, HOPS_KEPT_MAX};
 use results::human;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -37,6 +37,8 @@ const PER_SAMPLE: u64 = 74;
 /// A packet-hop of a run that is short enough to keep what it saw, for its slowest messages to be explained: noted, sorted
 /// and brought together.
 const PER_EVENT: u64 = 115;
+/// One of a message that a run under a flow control explains, running it again: noted, followed from queue to queue, and shown.
+const PER_EXPLAINED: u64 = 320;
 /// One of a run that began to note them and became too long.
 const PER_NOTED: u64 = 34;
 
@@ -58,6 +60,8 @@ pub(crate) struct Need {
     pub(crate) samples: u64,
     /// Packet-hops that are kept.
     pub(crate) events: u64,
+    /// Those of a second run.
+    pub(crate) explained: u64,
     /// Packet-hops that are noted, and given up when there are too many.
     pub(crate) noted: u64,
 }
@@ -85,6 +89,7 @@ impl Need {
             (self.rows, PER_ROW),
             (self.samples, PER_SAMPLE),
             (self.events, PER_EVENT),
+            (self.explained, PER_EXPLAINED),
             (self.noted, PER_NOTED),
         ];
         let sum = parts.into_iter().fold(BASE, |sum, (count, each)| {
@@ -94,14 +99,16 @@ impl Need {
         Bytes(sum.checked_next_multiple_of(step).unwrap_or(u64::MAX))
     }
 
-    /// The most that a run may turn out to hold of which no more is known than its network and its messages.
-    pub(crate) fn at_most(self) -> Self {
+    /// The most that a run may turn out to hold of which no more is known than its network and its messages, and whether a
+    /// flow control has it explain its messages in a second run.
+    pub(crate) fn at_most(self, controlled: bool) -> Self {
         Self {
             busy: self.hosts,
             open: self.messages.saturating_mul(2),
             rows: SAMPLES_MAX as u64,
             samples: SAMPLES_MAX as u64,
-            events: HOPS_KEPT_MAX,
+            events: if controlled { 0 } else { HOPS_KEPT_MAX },
+            explained: if controlled { HOPS_AGAIN_MAX } else { 0 },
             noted: 0,
             ..self
         }
@@ -117,14 +124,22 @@ impl Need {
         };
         let messages = [(self.messages, PER_MESSAGE), (self.open, PER_OPEN)];
         let samples = [(self.rows, PER_ROW), (self.samples, PER_SAMPLE)];
-        let kept = [(self.events, PER_EVENT), (self.noted, PER_NOTED)];
+        let kept = [
+            (self.events, PER_EVENT),
+            (self.explained, PER_EXPLAINED),
+            (self.noted, PER_NOTED),
+        ];
         let network = [(self.links, PER_LINK), (self.hosts, PER_HOST)];
         let routes = [(self.routes, PER_ROUTE)];
         let parts = [
             (BASE, Mostly::Program, 0),
             (of(&messages), Mostly::Messages, self.messages),
             (of(&samples), Mostly::Samples, self.rows),
-            (of(&kept), Mostly::Kept, self.events + self.noted),
+            (
+                of(&kept),
+                Mostly::Kept,
+                self.events + self.explained + self.noted,
+            ),
             (of(&routes), Mostly::Routes, self.routes),
             (of(&network), Mostly::Links, self.links),
         ];
@@ -184,7 +199,7 @@ impl Scenario {
     /// The most that a run may take, where that follows from sizes alone.
     pub fn need_at_most(&self) -> Option<Bytes> {
         let (need, known) = self.counted(&network::spec(&self.topology).ok()?);
-        matches!(known, Known::Counted).then(|| need.at_most().bytes())
+        matches!(known, Known::Counted).then(|| need.at_most(self.control.is_some()).bytes())
     }
 
     /// The network, and the messages whose number is written.
@@ -208,7 +223,10 @@ impl Scenario {
         }
         let (about, enough) = match known {
             Known::Whole => ("about", Some(bytes)),
-            Known::Counted => ("at least", Some(need.at_most().bytes())),
+            Known::Counted => (
+                "at least",
+                Some(need.at_most(self.control.is_some()).bytes()),
+            ),
             Known::Begun => ("at least", None),
         };
         let (what, count) = need.mostly();

@@ -1,6 +1,7 @@
 //! A run with an eye on single packets. A run is a function of its scenario, so what was not recorded the first
 //! time is found by running it a second time.
 
+use crate::ahead::times;
 use crate::assemble::{Assembled, Progress, Watch};
 use crate::diagnostic::{Diagnostic, Errors};
 use results::human;
@@ -12,6 +13,7 @@ use sim::{
     Completion, FlowSample, MessageResult, Observer, Outcome, PortSample, Probes, TooMany,
     Traced as Sim,
 };
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use switching::GateOf;
@@ -208,6 +210,26 @@ impl Assembled {
     /// switch would note what every packet waits for.
     pub(crate) fn keeps_events(&self, hops: u64) -> bool {
         self.scenario.control.is_none() && hops <= HOPS_KEPT_MAX
+    }
+
+    /// Packet-hops of the messages that a run of so many explains, which it runs again for that under a flow control: those of
+    /// the largest messages at most.
+    pub(crate) fn explained_again(&self, hops: u64) -> u64 {
+        if self.scenario.control.is_none() || hops > HOPS_AGAIN_MAX {
+            return 0;
+        }
+        let mut sizes: Vec<u64> = self.traffic.messages.iter().map(|of| of.size).collect();
+        sizes.sort_unstable_by_key(|&size| Reverse(size));
+        let largest = sizes
+            .iter()
+            .take(EXPLAINED)
+            .scan(0, |sum: &mut u64, &size| {
+                *sum = sum.saturating_add(size);
+                Some(*sum)
+            });
+        let explained = largest.take_while(|&sum| sum <= BYTES_MAX).last();
+        let all: f64 = sizes.iter().map(|&size| size as f64).sum();
+        times(hops, explained.unwrap_or(0) as f64 / all.max(1.0))
     }
 
     /// Runs it as [`Assembled::run`] does, and keeps what it sees of single packets where it is so short that

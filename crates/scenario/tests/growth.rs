@@ -367,3 +367,30 @@ fn the_estimate_of_memory_is_near_what_a_run_holds() {
         }
     }
 }
+
+/// Under a flow control a short run keeps nothing of single packets and is run again, to explain its slowest messages.
+#[test]
+fn what_explaining_takes_under_a_flow_control_is_in_the_estimate() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for (control, size) in [("pfc", "2MB"), ("bfc", "1MB"), ("ideal", "500KB")] {
+        let text = format!(
+            "transport.kind = \"dctcp\"\noutput.every = \"0s\"\nswitch.flow_control = \"{control}\"\n[topology]\n\
+             kind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 8\n\
+             [[workload]]\nkind = \"permutation\"\nsize = \"{size}\"\n"
+        );
+        let (said, held) = most_held(|| {
+            let of = assembled(&text);
+            let ran = of.run_traced(1, "", &mut scenario::Alone);
+            let (mut record, seen) = ran.expect("it runs");
+            let mut summary = results::Summary::of(&record);
+            of.explain_slowest(&mut record, &mut summary, seen, 1, &mut scenario::Alone);
+            assert!(!record.why.is_empty(), "{control}");
+            estimate(&of)
+        });
+        let ratio = (said - 11.0 * MB as f64) / held as f64;
+        assert!(
+            (0.5..2.0).contains(&ratio),
+            "{control}: {said} said, {held} held"
+        );
+    }
+}
