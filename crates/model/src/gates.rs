@@ -29,6 +29,24 @@ pub struct Gates {
     ignored: u64,
     /// The longest pause of one of them, of those that are over.
     longest: Span,
+    /// How often a pause began or ended, and of which connection the last was; none where it was of a priority.
+    changes: u64,
+    last: Option<ConnId>,
+}
+
+/// Up to which of their changes somebody has looked at the gates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen(u64);
+
+/// What changed since then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// Nothing.
+    Nothing,
+    /// This connection was paused, or resumed.
+    Flow(ConnId),
+    /// A priority was, or several connections.
+    More,
 }
 
 /// A connection that is or was paused.
@@ -84,6 +102,8 @@ static OPEN: Gates = Gates {
     paused: 0,
     ignored: 0,
     longest: Span::ZERO,
+    changes: 0,
+    last: None,
 };
 
 impl Gates {
@@ -100,6 +120,29 @@ impl Gates {
 
     /// The same of a pause that [`Gates::lapse`] ends at `until`, unless it is asked for again.
     pub fn heed_until(&mut self, now: Time, signal: Signal, until: Time) -> bool {
+        let changes = self.follow(now, signal, until);
+        if changes {
+            self.changes += 1;
+            self.last = match signal {
+                Signal::PauseFlow(conn) | Signal::ResumeFlow(conn) => Some(conn),
+                Signal::PausePriority(_) | Signal::ResumePriority(_) => None,
+            };
+        }
+        changes
+    }
+
+    /// What changed since somebody looked, who has seen it now.
+    pub fn changed(&self, seen: &mut Seen) -> Changed {
+        let since = self.changes.wrapping_sub(seen.0);
+        seen.0 = self.changes;
+        match (since, self.last) {
+            (0, _) => Changed::Nothing,
+            (1, Some(conn)) => Changed::Flow(conn),
+            _ => Changed::More,
+        }
+    }
+
+    fn follow(&mut self, now: Time, signal: Signal, until: Time) -> bool {
         match signal {
             Signal::PausePriority(priority) => {
                 let bit = 1 << (priority & 7);

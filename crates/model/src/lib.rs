@@ -29,7 +29,7 @@ pub use counters::{Count, Counter, HostCounts};
 pub use cx::{Cx, Event, Peers};
 pub use endpoint::{Endpoint, EndpointConfig, Lifetime, Signal, StuckFlow, Totals, Transmit};
 pub use facts::{Facts, Net, SizeList, Sizes};
-pub use gates::{Excused, Gates, PAUSED_MAX};
+pub use gates::{Changed, Excused, Gates, PAUSED_MAX, Seen};
 pub use link_credit::{Blocks, CREDIT_LANES, CreditFrame, LinkCredits, Round};
 pub use packet::{
     Class, ETHERNET, Ecn, Encap, FRAME_SMALLEST, HOSTS_MAX, LANES, Local, MTU, Packet, TTL_START,
