@@ -431,10 +431,10 @@ impl Figure {
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         for panel in &self.panels {
             for series in &panel.series {
-                let ours = series.dots.iter().map(|dot| (dot, "tidegate"));
-                let given = series.given.iter().map(|dot| (dot, series.by.as_str()));
-                for (dot, by) in ours.chain(given) {
-                    let own = by == "tidegate";
+                let ours = series.dots.iter().map(|dot| (dot, true));
+                let given = series.given.iter().map(|dot| (dot, false));
+                for (dot, own) in ours.chain(given) {
+                    let by = if own { "tidegate" } else { &series.by };
                     let mut band = series.band.iter().filter(|_| own);
                     let along = band.find(|(y, ..)| y.total_cmp(&dot.y).is_eq());
                     let [x_low, x_high] = match along {

@@ -15,13 +15,13 @@ const HEADERS: u64 = 40;
 /// When their clock starts to count link failures. [hpcc artefact, third.cc]
 const FAILURES_FROM: Span = Span(2_000_000_000_000);
 
-/// Their congestion controls by number, with what runs instead. [hpcc artefact, `config_doc.txt`]
-const MODES: [(&str, &str); 5] = [
-    ("1", "DCQCN"),
-    ("3", "HPCC"),
-    ("7", "TIMELY"),
-    ("8", "DCTCP"),
-    ("10", "HPCC with PINT"),
+/// Their congestion controls by number; whether that is here, too. [hpcc artefact, `config_doc.txt`]
+const MODES: [(&str, &str, bool); 5] = [
+    ("1", "DCQCN", false),
+    ("3", "HPCC", false),
+    ("7", "TIMELY", false),
+    ("8", "DCTCP", true),
+    ("10", "HPCC with PINT", false),
 ];
 
 /// Keys that have nothing here, and why.
@@ -195,22 +195,22 @@ impl<'a> Reader<'a> {
         } else {
             words(&fields)
         };
-        let Some((_, name)) = MODES.into_iter().find(|(known, _)| *known == mode) else {
+        let Some((_, name, is_here)) = MODES.into_iter().find(|(known, ..)| *known == mode) else {
             return Err(format!(
                 "{}: the modes are {}",
                 place(&fields),
-                MODES.map(|(n, name)| format!("{n} {name}")).join(", ")
+                MODES.map(|(n, name, _)| format!("{n} {name}")).join(", ")
             ));
         };
         self.draft.text("transport", "kind", "dctcp", &from);
-        let note = if mode == "8" {
+        let note = if is_here {
             "there DCTCP's law sets the rate of an RDMA sender, here it is TCP's window"
         } else {
             "that is not here: DCTCP stands in for it; compare it with others by `tidegate compare FILE --set \
              'transport.kind=[dctcp,homa,ndp]'`"
         };
         self.draft.note(format!("{from}: {name}; {note}"));
-        if let (Some(gain), "8") = (self.get("EWMA_GAIN"), mode) {
+        if let (Some(gain), true) = (self.get("EWMA_GAIN"), is_here) {
             let value: f64 = number(&gain, 1)?;
             self.draft.raw(
                 "transport.dctcp",

@@ -10,30 +10,87 @@ use units::{Bytes, Rate, Span};
 /// Bytes of a packet where `-mtu` is not said. [htsim, `DEFAULT_PACKET_SIZE` of most programs]
 const MTU: u64 = 9000;
 
-/// Programs by the end of their names, what runs instead, and what to know about that.
-const PROGRAMS: [(&str, &str, &str); 8] = [
-    ("ndp", "ndp", ""),
-    ("eqds", "ndp", "EQDS is not here: NDP stands in for it"),
-    (
-        "roce",
-        "none",
-        "RoCE is not here: senders at the rate of their lines stand in for it, over PFC",
+/// The transport that runs here instead of a program's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Instead {
+    Ndp,
+    Dctcp,
+    /// None: senders at the rate of their lines.
+    Unpaced,
+}
+
+impl Instead {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ndp => "ndp",
+            Self::Dctcp => "dctcp",
+            Self::Unpaced => "none",
+        }
+    }
+}
+
+/// One of htsim's programs.
+struct Program {
+    /// The end of its name.
+    name: &'static str,
+    instead: Instead,
+    /// Whether its ports pause others, whatever is said.
+    lossless: bool,
+    /// What to know.
+    note: &'static str,
+}
+
+impl Program {
+    const fn new(name: &'static str, instead: Instead, note: &'static str) -> Self {
+        Self {
+            name,
+            instead,
+            lossless: false,
+            note,
+        }
+    }
+
+    const fn lossless(self) -> Self {
+        Self {
+            lossless: true,
+            ..self
+        }
+    }
+}
+
+const PROGRAMS: [Program; 8] = [
+    Program::new("ndp", Instead::Ndp, ""),
+    Program::new(
+        "eqds",
+        Instead::Ndp,
+        "EQDS is not here: NDP stands in for it",
     ),
-    ("hpcc", "dctcp", "HPCC is not here: DCTCP stands in for it"),
-    (
+    Program::new(
+        "roce",
+        Instead::Unpaced,
+        "RoCE is not here: senders at the rate of their lines stand in for it, over PFC",
+    )
+    .lossless(),
+    Program::new(
+        "hpcc",
+        Instead::Dctcp,
+        "HPCC is not here: DCTCP stands in for it",
+    )
+    .lossless(),
+    Program::new(
         "swift",
-        "dctcp",
+        Instead::Dctcp,
         "Swift is not here: DCTCP stands in for it",
     ),
-    (
+    Program::new(
         "uec",
-        "dctcp",
+        Instead::Dctcp,
         "Ultra Ethernet's transport is not here: DCTCP stands in for it",
     ),
-    ("dctcp", "dctcp", ""),
-    (
+    Program::new("dctcp", Instead::Dctcp, ""),
+    Program::new(
         "tcp",
-        "dctcp",
+        Instead::Dctcp,
         "TCP without marks is not here: DCTCP stands in for it",
     ),
 ];
@@ -85,11 +142,13 @@ struct Reader<'a> {
     draft: Draft,
     find: Find<'a>,
     mtu: u64,
-    transport: &'static str,
+    instead: Instead,
     nodes: Option<u64>,
     tiers: u64,
     rate: Option<(Rate, String)>,
     delays: [f64; 2],
+    /// Options that nothing came of, each with its words.
+    left: Vec<(String, String)>,
 }
 
 /// Reads a command line, the program first.
@@ -99,9 +158,9 @@ struct Reader<'a> {
 pub fn htsim(words: &[String], find: Find<'_>) -> Result<Imported, String> {
     let program = words.first().map_or("", String::as_str);
     let stem = program.rsplit(['/', '_']).next().unwrap_or(program);
-    let Some((_, transport, note)) = PROGRAMS.into_iter().find(|(name, ..)| *name == stem) else {
+    let Some(known) = PROGRAMS.iter().find(|known| known.name == stem) else {
         let known = PROGRAMS
-            .map(|(name, ..)| format!("htsim_{name}"))
+            .map(|known| format!("htsim_{}", known.name))
             .join(", ");
         return Err(format!(
             "\"{program}\" is none of htsim's programs that are known here: {known}"
@@ -111,17 +170,19 @@ pub fn htsim(words: &[String], find: Find<'_>) -> Result<Imported, String> {
         draft: Draft::default(),
         find,
         mtu: MTU,
-        transport,
+        instead: known.instead,
         nodes: None,
         tiers: 3,
         rate: None,
         delays: [1.0, 0.0],
+        left: Vec::new(),
     };
+    let transport = known.instead.name();
     reader.draft.text("transport", "kind", transport, program);
-    if !note.is_empty() {
-        reader.draft.note(format!("{program}: {note}"));
+    if !known.note.is_empty() {
+        reader.draft.note(format!("{program}: {}", known.note));
     }
-    if stem == "roce" || stem == "hpcc" {
+    if known.lossless {
         reader.draft.raw(
             "switch",
             0,
@@ -280,7 +341,7 @@ impl Reader<'_> {
         let takes = match name {
             "-q" => {
                 let room = self.packets(name, values, 0)?;
-                if self.transport == "ndp" {
+                if self.instead == Instead::Ndp {
                     let packets: u64 = number(name, values, 0)?;
                     self.draft
                         .raw("transport.ndp", 0, "queue", packets.to_string(), from);
@@ -289,13 +350,13 @@ impl Reader<'_> {
                 }
                 1
             }
-            "-cwnd" if self.transport == "ndp" => {
+            "-cwnd" if self.instead == Instead::Ndp => {
                 let packets: u64 = number(name, values, 0)?;
                 self.draft
                     .raw("transport.ndp", 0, "window", packets.to_string(), from);
                 1
             }
-            "-ecn" if self.transport == "ndp" => {
+            "-ecn" if self.instead == Instead::Ndp => {
                 let note = "NDP's ports cut packets and mark none here; another transport has marks, like --set transport.kind=dctcp";
                 self.draft.note(format!("{from}: {note}"));
                 2
@@ -307,7 +368,7 @@ impl Reader<'_> {
                 }
                 2
             }
-            "-pfc_thresholds" if self.transport == "ndp" => {
+            "-pfc_thresholds" if self.instead == Instead::Ndp => {
                 self.draft.note(format!("{from}: {NO_PAUSES}"));
                 2
             }
@@ -320,9 +381,9 @@ impl Reader<'_> {
             }
             "-queue_type" => {
                 match values.first().map(String::as_str) {
-                    Some("composite") if self.transport == "ndp" => {}
+                    Some("composite") if self.instead == Instead::Ndp => {}
                     Some(lossless)
-                        if lossless.starts_with("lossless") && self.transport == "ndp" =>
+                        if lossless.starts_with("lossless") && self.instead == Instead::Ndp =>
                     {
                         self.draft.note(format!("{from}: {NO_PAUSES}"));
                     }
@@ -340,8 +401,10 @@ impl Reader<'_> {
                 self.strategy(values, from);
                 1
             }
-            // Left for the end, where every option is named that had no effect.
-            _ => return Ok(()),
+            _ => {
+                self.left.push((name.to_owned(), from.to_owned()));
+                return Ok(());
+            }
         };
         self.surplus(name, values, takes);
         Ok(())
@@ -351,13 +414,13 @@ impl Reader<'_> {
     fn strategy(&mut self, values: &[String], from: &str) {
         let balance = match values.first().map(String::as_str) {
             Some("single" | "ecmp") => Some("flow"),
-            Some("ecmp_host") if self.transport != "ndp" => Some("flow"),
+            Some("ecmp_host") if self.instead != Instead::Ndp => Some("flow"),
             Some("perm" | "rand" | "ecmp_rr" | "ecmp_host" | "ecmp_host_rr") => Some("packet"),
             Some("ecmp_ar" | "ecmp_host_ar" | "ecmp_host_ar2" | "ecmp_rr_ar") => Some("adaptive"),
             _ => None,
         };
         match balance {
-            Some(balance) if self.transport != "ndp" => {
+            Some(balance) if self.instead != Instead::Ndp => {
                 self.draft.text("switch", "balance", balance, from);
             }
             Some("packet") => {}
@@ -452,23 +515,6 @@ impl Reader<'_> {
 
     /// Names every option that had no effect.
     fn rest(&mut self, options: &[Spoken<'_>]) {
-        const TAKEN: [&str; 15] = [
-            "-topo",
-            "-tm",
-            "-end",
-            "-seed",
-            "-mtu",
-            "-nodes",
-            "-tiers",
-            "-linkspeed",
-            "-hop_latency",
-            "-switch_latency",
-            "-q",
-            "-ecn",
-            "-pfc_thresholds",
-            "-queue_type",
-            "-strat",
-        ];
         let said = |name: &str| options.iter().any(|(known, _)| *known == name);
         if !said("-end") {
             self.draft.note("there is no -end: htsim ends after 1000 us then, and a run here with its last message".to_owned());
@@ -477,17 +523,14 @@ impl Reader<'_> {
             self.draft
                 .text("run", "mtu", &Bytes(MTU).to_string(), "as -mtu is not said");
         }
-        for (name, values) in options {
-            if TAKEN.contains(name) || (*name == "-cwnd" && self.transport == "ndp") {
-                continue;
-            }
-            let left = LEFT.iter().find(|(known, ..)| known == name);
+        for (name, spoken) in std::mem::take(&mut self.left) {
+            let left = LEFT.iter().find(|(known, ..)| *known == name);
             let why = match left {
                 Some((_, _, why)) => why,
-                None if *name == "-cwnd" => "windows are the transport's own here",
+                None if name == "-cwnd" => "windows are the transport's own here",
                 None => "this option is not known here, and nothing came of it",
             };
-            self.draft.note(format!("{}: {why}", spoken(name, values)));
+            self.draft.note(format!("{spoken}: {why}"));
         }
     }
 }
