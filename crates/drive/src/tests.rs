@@ -11,7 +11,7 @@ use model::wire::{HEADER_MAX, Link};
 use model::{Class, ConnId, Event, HostId, Lifetime, Packet, Rng};
 use std::net::{SocketAddrV4, UdpSocket};
 use std::time::Duration;
-use transports::Factory as _;
+use transports::Described as _;
 use units::{Rate, Span, Time};
 
 const RATE: Rate = Rate::gbps(1);

@@ -7,7 +7,7 @@ use model::{
     StuckFlow, Totals, Transmit,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use transports::{Fabric, Factory};
+use transports::{Described, Fabric, Factory};
 use units::{Rate, Span, Time};
 
 /// Its number in the header. [ours]
@@ -23,6 +23,15 @@ const FRAMES_MAX: u32 = 1 << 20;
 
 pub(crate) struct Toy;
 
+impl Described for Toy {
+    fn codec(&self) -> &'static dyn Codec {
+        &ToyCodec
+    }
+    fn resolved(&self) -> toml::Table {
+        toml::Table::new()
+    }
+}
+
 impl Factory for Toy {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         let encap = config.encap;
@@ -34,14 +43,8 @@ impl Factory for Toy {
             totals: Totals::default(),
         })
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &ToyCodec
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric::default()
-    }
-    fn resolved(&self) -> toml::Table {
-        toml::Table::new()
     }
 }
 

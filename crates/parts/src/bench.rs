@@ -3,7 +3,8 @@
 use crate::forms::{Count, Takes};
 use crate::keys::{self, Profiles};
 use crate::{
-    Control, ControlFactory, Fabric, Factory, Neighbour, ParamError, Parameter, Place, Transport,
+    Control, ControlFactory, Described, Fabric, Factory, Neighbour, ParamError, Parameter, Place,
+    Transport,
 };
 use model::wire::Codec;
 use model::{
@@ -241,18 +242,30 @@ impl ControlFactory for Params {
     }
 }
 
+impl Described for Params {
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
+    fn resolved(&self) -> Table {
+        keys::write(KEYS, "calm", self)
+    }
+}
+
 impl Factory for Params {
     fn make(&self, _: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Silent(self.odd.reported))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric::default()
     }
+}
+
+impl Described for Odd {
+    fn codec(&self) -> &'static dyn Codec {
+        &header::CODEC
+    }
     fn resolved(&self) -> Table {
-        keys::write(KEYS, "calm", self)
+        Table::new()
     }
 }
 
@@ -260,14 +273,8 @@ impl Factory for Odd {
     fn make(&self, _: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Silent(self.reported))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric::default()
-    }
-    fn resolved(&self) -> Table {
-        Table::new()
     }
 }
 

@@ -379,8 +379,8 @@ macro_rules! worded {
 /// Declares the parameters of a transport: their type, with the defaults as `DEFAULT`, and the tables of
 /// keys that read, write and document them.
 ///
-/// A parameter is its meaning, name, type, default, form, and the source of the default. What is no
-/// parameter but stands beside them comes first.
+/// A parameter is its meaning, name, type, default, form, and the source of the default; and, behind `if`, whether
+/// there is one, where variants of a transport do without. What is no parameter but stands beside them comes first.
 ///
 /// ```
 /// use parts::forms::{Count, Time};
@@ -412,7 +412,7 @@ macro_rules! params {
         $($keys_vis:vis static $KEYS:ident {
             $(
                 $(#[doc = $meaning:literal])+
-                $key:ident: $type:ty = $default:expr, $form:expr, $source:literal;
+                $key:ident: $type:ty = $default:expr, $form:expr, $source:literal $(, if $exists:path)?;
             )*
         })+
     ) => {
@@ -443,6 +443,7 @@ macro_rules! params {
                         Ok(())
                     },
                     takes: || $crate::forms::Form::<$type>::takes(&$form),
+                    exists: |_params| true $(&& $exists(_params))?,
                 }
             ),*];
         )+

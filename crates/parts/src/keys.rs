@@ -21,6 +21,8 @@ pub struct Key<P> {
     pub set: fn(&mut P, &Value) -> Result<(), String>,
     /// What values it takes.
     pub takes: fn() -> Takes,
+    /// Whether there is such a key beside what is no parameter: a variant of the transport may do without.
+    pub exists: fn(&P) -> bool,
 }
 
 /// Sets of values under a name, the default one first.
@@ -56,18 +58,13 @@ pub fn profile<P>(table: &Table, profiles: &Profiles<P>) -> Result<(&'static str
 ///
 /// # Errors
 /// The first key that is unknown or has a value out of range.
-pub fn apply<'a, P: 'a>(
-    keys: impl IntoIterator<Item = &'a Key<P>, IntoIter: Clone>,
-    table: &Table,
-    params: &mut P,
-) -> Result<(), ParamError> {
-    let keys = keys.into_iter();
+pub fn apply<P>(keys: &[Key<P>], table: &Table, params: &mut P) -> Result<(), ParamError> {
     for (name, value) in table {
         if name == PROFILE {
             continue;
         }
-        let Some(key) = keys.clone().find(|key| key.key == name) else {
-            let known = keys.map(|key| key.key).chain([PROFILE]);
+        let Some(key) = existing(keys, params).find(|key| key.key == name) else {
+            let known = existing(keys, params).map(|key| key.key).chain([PROFILE]);
             return Err(error(name, unknown("no such parameter", name, known)));
         };
         (key.set)(params, value).map_err(|message| error(name, message))?;
@@ -75,27 +72,21 @@ pub fn apply<'a, P: 'a>(
     Ok(())
 }
 
+/// The keys that there are.
+fn existing<'a, P>(keys: &'a [Key<P>], params: &P) -> impl Iterator<Item = &'a Key<P>> {
+    keys.iter().filter(|key| (key.exists)(params))
+}
+
 /// Every parameter of `params`, as a table that [`apply`] reads back.
-pub fn write<'a, P: 'a>(
-    keys: impl IntoIterator<Item = &'a Key<P>>,
-    profile: &str,
-    params: &P,
-) -> Table {
+pub fn write<P>(keys: &[Key<P>], profile: &str, params: &P) -> Table {
     let mut table = Table::new();
     table.insert(PROFILE.to_owned(), Value::String(profile.to_owned()));
-    table.extend(
-        keys.into_iter()
-            .map(|key| (key.key.to_owned(), (key.get)(params))),
-    );
+    table.extend(existing(keys, params).map(|key| (key.key.to_owned(), (key.get)(params))));
     table
 }
 
 /// The documentation of `profile` and of every key, with the values of `defaults`.
-pub fn document<'a, P: 'a>(
-    profiles: &Profiles<P>,
-    keys: impl IntoIterator<Item = &'a Key<P>>,
-    defaults: &P,
-) -> Vec<Parameter> {
+pub fn document<P>(profiles: &Profiles<P>, keys: &[Key<P>], defaults: &P) -> Vec<Parameter> {
     let names: Vec<_> = profiles.iter().map(|profile| profile.0).collect();
     let profile = Parameter {
         key: PROFILE,
@@ -115,7 +106,7 @@ pub fn document<'a, P: 'a>(
         takes: (key.takes)(),
     };
     std::iter::once(profile)
-        .chain(keys.into_iter().map(document))
+        .chain(existing(keys, defaults).map(document))
         .collect()
 }
 

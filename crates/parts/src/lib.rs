@@ -9,6 +9,7 @@ mod bench;
 pub mod connections;
 mod control;
 pub mod credit_gate;
+mod declared;
 pub mod forms;
 pub mod go_back;
 pub mod held;
@@ -31,6 +32,7 @@ pub mod turns;
 pub mod waiting;
 
 pub use control::{Caution, Control, ControlFactory, LINK_FRAME, Neighbour, Place};
+pub use declared::{Declared, Described, Entry, outlives};
 pub use transport::{
     Crowd, Fabric, Factory, Impatience, NO_CONTROL, Pacing, ParamError, Parameter, Protected,
     Refusal, Registry, Transport, Unread, unread,

@@ -1,6 +1,7 @@
 //! What a transport is to the rest of the program.
 
 use crate::control::Control;
+use crate::declared::Described;
 use crate::forms::Takes;
 use model::intent::{CreditSpec, DropSpec, MarkSpec, PortSpec, QueueSpec, SwitchSpec};
 use model::wire::Codec;
@@ -149,12 +150,12 @@ pub trait Transport: Sync {
 
 /// A configured transport: makes one endpoint per host.
 #[allow(unused_variables, reason = "names for those who write one")]
-pub trait Factory: Send + Sync {
+pub trait Factory: Described + Send + Sync {
     /// The endpoint of one host.
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint>;
     /// The same transport with what follows from the network and the messages; `None` where nothing does.
     /// Called once, when a run is put together, before anything else is asked of it. What it fills in is in
-    /// [`Factory::resolved`] of the result.
+    /// [`Described::resolved`] of the result.
     ///
     /// # Errors
     /// The parameter that does not fit, and what to write instead.
@@ -228,12 +229,8 @@ pub trait Factory: Send + Sync {
     fn counts_on_cables(&self) -> bool {
         false
     }
-    /// How its packets look on a wire.
-    fn codec(&self) -> &'static dyn Codec;
     /// What it needs of every port on a link of `rate`.
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric;
-    /// Every parameter with its final value, for `resolved.toml`.
-    fn resolved(&self) -> toml::Table;
 }
 
 /// How hosts answer credits.

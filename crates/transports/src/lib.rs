@@ -17,8 +17,8 @@ pub mod phost;
 pub mod sird;
 
 pub use parts::{
-    self, Caution, Control, ControlFactory, Crowd, Fabric, Factory, NO_CONTROL, Neighbour,
-    ParamError, Parameter, Place, Protected, Refusal, Registry, Transport, Unread,
+    self, Caution, Control, ControlFactory, Crowd, Described, Fabric, Factory, NO_CONTROL,
+    Neighbour, ParamError, Parameter, Place, Protected, Refusal, Registry, Transport, Unread,
 };
 
 /// The transports and the flow controls of this repository, in the order in which tables list them.

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use testkit::{A, Alone, B, C, Chaos, Pair};
 use transports::lanes::Lanes;
-use transports::{Fabric, Factory};
+use transports::{Described, Fabric, Factory};
 use units::{Bytes, Rate, Span, Time};
 
 /// With the last host as arbiter, to whom all others have a connection.
@@ -554,20 +554,23 @@ fn all_forms(name: &str) -> String {
 /// Two of a kind on one line, the first with three quarters of it: every second connection is of the second.
 struct Twice(Box<dyn Factory>);
 
+impl Described for Twice {
+    fn codec(&self) -> &'static dyn Codec {
+        self.0.codec()
+    }
+    fn resolved(&self) -> toml::Table {
+        self.0.resolved()
+    }
+}
+
 impl Factory for Twice {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         let endpoints = vec![(self.0.make(config), 3), (self.0.make(config), 1)];
         let lane_of: Vec<u8> = (0..64).map(|conn| conn % 2).collect();
         Box::new(Lanes::new(endpoints, lane_of.into()))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        self.0.codec()
-    }
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
         self.0.fabric(rate, encap)
-    }
-    fn resolved(&self) -> toml::Table {
-        self.0.resolved()
     }
 }
 

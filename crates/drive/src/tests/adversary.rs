@@ -8,7 +8,7 @@ use crate::{CONNS_PER_ADDR_MAX, CONNS_PER_PEER_MAX, Hub, PEERS_PER_ADDR_MAX, Por
 use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
-use transports::Factory;
+use transports::{Described, Factory};
 
 fn at(host: u8, port: u16) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), port)

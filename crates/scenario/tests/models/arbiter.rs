@@ -5,7 +5,7 @@ use super::header::{Accept, Ack, CODEC, Data, Kind, ORDINAL_BITS, Open, PAYLOAD_
 use model::{Count, Encap, Endpoint, EndpointConfig, Facts, HostId, Lifetime, Net, Packet, Record};
 use parts::go_back::Sender;
 use parts::host::{self, Host, Limits, Retry, Rules, Token};
-use transports::{Fabric, Factory, ParamError};
+use transports::{Described, Fabric, Factory, ParamError};
 use units::{Rate, Span, Time};
 
 pub static ARBITER: Model = Model {
@@ -22,6 +22,17 @@ struct Arbiter(bool);
 
 /// Connections of a host, and so hosts that an arbiter can have.
 const CONNECTIONS_MAX: u32 = 1_000;
+
+impl Described for Arbiter {
+    fn codec(&self) -> &'static dyn model::wire::Codec {
+        &CODEC
+    }
+    fn resolved(&self) -> toml::Table {
+        [("arbiter".to_owned(), self.0.into())]
+            .into_iter()
+            .collect()
+    }
+}
 
 impl Factory for Arbiter {
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
@@ -48,19 +59,11 @@ impl Factory for Arbiter {
         };
         Box::new(Host::new(Greeted::default(), config, limits))
     }
-    fn codec(&self) -> &'static dyn model::wire::Codec {
-        &CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric {
             priorities: 1,
             ..Fabric::default()
         }
-    }
-    fn resolved(&self) -> toml::Table {
-        [("arbiter".to_owned(), self.0.into())]
-            .into_iter()
-            .collect()
     }
 }
 

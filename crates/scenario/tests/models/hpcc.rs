@@ -6,7 +6,7 @@ use super::header::{Accept, Ack, CODEC, Data, Kind, ORDINAL_BITS, Open, PAYLOAD_
 use model::{Count, Encap, Endpoint, EndpointConfig, Hop, Packet, Record};
 use parts::go_back::Sender;
 use parts::host::{self, Host, Limits, Retry, Rules, Token};
-use transports::{Fabric, Factory};
+use transports::{Described, Fabric, Factory};
 use units::{Rate, Span, Time};
 
 pub static HPCC: Model = Model {
@@ -26,6 +26,15 @@ const ADD: f64 = 400.0;
 
 /// With `true`, it does not look at what the switches say: to test that this is what holds the queues down.
 struct Hpcc(bool);
+
+impl Described for Hpcc {
+    fn codec(&self) -> &'static dyn model::wire::Codec {
+        &CODEC
+    }
+    fn resolved(&self) -> toml::Table {
+        std::iter::once(("blind".to_owned(), self.0.into())).collect()
+    }
+}
 
 impl Factory for Hpcc {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
@@ -47,9 +56,6 @@ impl Factory for Hpcc {
         };
         Box::new(Host::new(rules, config, limits))
     }
-    fn codec(&self) -> &'static dyn model::wire::Codec {
-        &CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric {
             records: true,
@@ -57,9 +63,6 @@ impl Factory for Hpcc {
             priorities: 1,
             ..Fabric::default()
         }
-    }
-    fn resolved(&self) -> toml::Table {
-        std::iter::once(("blind".to_owned(), self.0.into())).collect()
     }
 }
 

@@ -23,33 +23,28 @@ pub use params::Params;
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
+use parts::keys::{Key, Profiles};
+use parts::{Declared, Entry, Fabric, Factory, ParamError, Unread, outlives};
+use toml::Table;
 use units::{Rate, Span};
 
 /// dcPIM in the registry.
-pub static DCPIM: Dcpim = Dcpim;
+pub static DCPIM: Entry<Params> = Entry::new(
+    "dcpim",
+    "hosts match themselves in rounds, receivers give tokens to those matched (SIGCOMM 2022)",
+);
 
-/// The transport "dcpim".
-pub struct Dcpim;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
+    const COUNTERS: &'static [Counter] = host::Counts::ALL;
 
-impl Transport for Dcpim {
-    fn name(&self) -> &'static str {
-        "dcpim"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "hosts match themselves in rounds, receivers give tokens to those matched (SIGCOMM 2022)"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
-    }
-    fn counters(&self) -> &'static [Counter] {
-        host::Counts::ALL
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        outlives(self.linger, self.timeout)
     }
 }
 
@@ -72,16 +67,10 @@ impl Factory for Params {
     fn patience(&self) -> Option<(&'static str, Span)> {
         Some(("timeout", self.timeout))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric {
             priorities: self.priorities(),
             ..Fabric::default()
         }
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }

@@ -1,9 +1,8 @@
 //! What can be set, its defaults and where they come from.
 
+use parts::Unread;
 use parts::forms::{Count, Flag, Number, Or, Time};
-use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter, Unread};
-use toml::Table;
+use parts::keys::Profiles;
 use units::Span;
 
 parts::params! {
@@ -13,7 +12,7 @@ parts::params! {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "sigcomm22";
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// rounds of a matching; the same at every host
         rounds: u32 = 4, Count(1, ROUNDS_MAX), "[dcpim artefact]: 4";
         /// channels of a host each way: parts of its line that are matched one by one; the same at every host
@@ -65,24 +64,6 @@ const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
 
 impl Params {
-    /// Reads `[transport.dcpim]`.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        if params.linger < params.timeout.times(2) {
-            let message = format!(
-                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
-                 to \"{}\" or more",
-                params.timeout.times(2)
-            );
-            return Err(error("linger", message));
-        }
-        Ok(params)
-    }
-
     /// Priorities that ports have.
     #[allow(clippy::cast_possible_truncation, reason = "seven at most")]
     pub(super) fn priorities(&self) -> u8 {
@@ -118,18 +99,8 @@ impl Params {
             (alike, ("priorities of 2 or 1", &["base"])),
         ])
     }
-
-    /// Every key with its final value.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
 }
 
 /// The authors' simulator, with the values of the paper's runs. [dcpim artefact: Terabit-Ethernet/dcPIM,
 /// `simulator/ext/pim*.cpp`, `simulator/py/load_100Gbps`]
-const PROFILES: &Profiles<Params> = &[("sigcomm22", || Params::DEFAULT)];
-
-/// Every key, as the documentation shows it.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
-}
+pub(super) const PROFILES: &Profiles<Params> = &[("sigcomm22", || Params::DEFAULT)];

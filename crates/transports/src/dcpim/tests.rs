@@ -3,12 +3,13 @@
 use super::header::{Accept, Grantsr, Kind, Req};
 use super::*;
 use model::{HostId, Lifetime, Rng, stream};
+use parts::Described;
 use std::collections::BTreeMap;
 use testkit::{A, B, C, Chaos, Pair};
 use units::{Span, Time};
 
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap()).unwrap()
+    DCPIM.read(&text.parse().unwrap()).unwrap()
 }
 
 /// The ladder of a conversation that `script` writes down and that comes to its end.
@@ -320,7 +321,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "alpha = 2.5\nskew = \"1us\"",
     ] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved()), Ok(read));
+        assert_eq!(DCPIM.read(&read.resolved()), Ok(read));
     }
     let refusals: String = [
         "rounds = 0",
@@ -328,12 +329,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "beta = 0.9",
         "linger = \"1s\"",
     ]
-    .map(|text| {
-        Params::read(&text.parse().unwrap())
-            .unwrap_err()
-            .to_string()
-            + "\n"
-    })
+    .map(|text| DCPIM.read(&text.parse().unwrap()).unwrap_err().to_string() + "\n")
     .concat();
     insta::assert_snapshot!(refusals);
 }

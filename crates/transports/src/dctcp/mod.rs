@@ -21,33 +21,30 @@ use header::PAYLOAD_MAX;
 use host::Host;
 use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
+use parts::keys::{Key, Profiles};
+use parts::{Declared, Entry, Fabric, Factory, ParamError, Unread};
+use toml::Table;
 use units::{Rate, Span};
 
 /// The only priority in use.
 const PRIORITY: u8 = 0;
 
 /// DCTCP in the registry.
-pub static DCTCP: Dctcp = Dctcp;
+pub static DCTCP: Entry<Params> = Entry::new(
+    "dctcp",
+    "TCP with a window that falls in proportion to the share of ECN marks",
+);
 
-/// The transport "dctcp".
-pub struct Dctcp;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
 
-impl Transport for Dctcp {
-    fn name(&self) -> &'static str {
-        "dctcp"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "TCP with a window that falls in proportion to the share of ECN marks"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        self.consistent()
     }
 }
 
@@ -61,18 +58,12 @@ impl Factory for Params {
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         Some(("rto_initial", self.rto_initial))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
         Fabric {
             mark: self.mark_spec(rate, encap),
             priorities: 1,
             ..Fabric::default()
         }
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }
 

@@ -4,9 +4,8 @@ use super::header::BLOCK_MAX;
 use model::Encap;
 use model::intent::{MarkAt, MarkSpec};
 use parts::forms::{Count, Flag, Number, Or, Size, SizeOf, Time, Word, Words};
-use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter, Unread};
-use toml::Table;
+use parts::keys::{Profiles, error};
+use parts::{ParamError, Unread};
 use units::{Bytes, Rate, Span};
 
 parts::worded! {
@@ -44,7 +43,7 @@ parts::params! {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "default";
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// first window, in full packets (1 to 1000)
         initial_window: u16 = 10, Count(1, 1000), "RFC 6928: 10; dctcp2010: 2";
         /// smallest window after a reduction, in full packets (1 to 100)
@@ -203,19 +202,8 @@ impl Params {
         ..Self::DEFAULT
     };
 
-    /// Reads `[transport.dctcp]`.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        params.consistent()?;
-        Ok(params)
-    }
-
     /// What no single key can tell.
-    fn consistent(&self) -> Result<(), ParamError> {
+    pub(super) fn consistent(&self) -> Result<(), ParamError> {
         if self.rto_max < self.rto_min || self.rto_max < self.rto_initial {
             let largest = self.rto_min.max(self.rto_initial);
             return Err(error(
@@ -274,26 +262,16 @@ impl Params {
             drop_others: false,
         })
     }
-
-    /// Every key with its final value.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
 }
 
 /// The profiles. The default one is RFC 8257 on hosts like Linux's, with timers for a datacenter. [RFC
 /// 8257, Linux `tcp_dctcp.c`]
-const PROFILES: &Profiles<Params> = &[
+pub(super) const PROFILES: &Profiles<Params> = &[
     ("default", || Params::DEFAULT),
     ("dctcp2010", || Params::DCTCP2010),
     ("ns2", || Params::NS2),
     ("ns3", || Params::NS3),
 ];
-
-/// Every key, as the documentation shows it.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
-}
 
 /// K in full packets at 1 Gb/s and at 10 Gb/s. [dctcp s3.4, s4]
 const K_PACKETS: [u64; 2] = [20, 65];
@@ -320,10 +298,12 @@ const SPAN_MIN: Span = Span::us(1);
 
 #[cfg(test)]
 mod tests {
+    use super::super::DCTCP;
     use super::*;
+    use parts::Described;
 
     fn read(text: &str) -> Result<Params, ParamError> {
-        Params::read(&text.parse().unwrap())
+        DCTCP.read(&text.parse().unwrap())
     }
 
     #[test]
@@ -331,7 +311,7 @@ mod tests {
         for (name, values) in PROFILES {
             let params = read(&format!("profile = \"{name}\"")).unwrap();
             assert_eq!((params.profile, &params), (*name, &values()));
-            assert_eq!(Params::read(&params.resolved()), Ok(params));
+            assert_eq!(DCTCP.read(&params.resolved()), Ok(params));
         }
     }
 

@@ -33,30 +33,6 @@ pub enum FirstRtt {
     Ssp,
 }
 
-impl FirstRtt {
-    /// The name of the transport that has it.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Silent => "expresspass",
-            Self::Aeolus => "expresspass+aeolus",
-            Self::Gaps => "expresspass+gaps",
-            Self::Ssp => "expresspass+ssp",
-        }
-    }
-
-    /// What that is.
-    pub(super) const fn summary(self) -> &'static str {
-        match self {
-            Self::Silent => {
-                "receivers pace senders with credits that switches shape (SIGCOMM 2017)"
-            }
-            Self::Aeolus => "and new flows burst packets that switches drop first (SIGCOMM 2020)",
-            Self::Gaps => "and new flows burst packets that take only gaps: in the simulator alone",
-            Self::Ssp => "and new flows burst packets that switches protect (IEEE CLUSTER 2020)",
-        }
-    }
-}
-
 /// A sender's state beyond that of plain ExpressPass.
 #[derive(Default)]
 pub(super) struct Early {

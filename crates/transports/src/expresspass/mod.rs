@@ -40,96 +40,76 @@ use nic::Nic;
 use parts::aside::Aside;
 use parts::credit_gate::CreditGate;
 use parts::host_delay::HostDelay;
-use parts::keys;
+use parts::keys::{Key, Profiles};
 use parts::slab::Slab;
 use parts::timers::Timers;
-use parts::{Fabric, Factory, Pacing, ParamError, Parameter, Refusal, Transport, Unread};
+use parts::{Declared, Entry, Fabric, Factory, Pacing, ParamError, Refusal, Unread};
 use receiver::{Flows, Receiver, fetch_soon};
 use sender::{Fate, Sender};
 use settings::Settings;
 use std::collections::VecDeque;
+use toml::Table;
 use units::{LineTime, Rate, Span, Time};
 
-/// The transport, for the registry: plain, or with a first round trip of one kind.
-pub struct ExpressPass {
-    first_rtt: FirstRtt,
-}
-
 /// Plain ExpressPass. [xpass]
-pub static EXPRESSPASS: ExpressPass = ExpressPass {
-    first_rtt: FirstRtt::Silent,
-};
+pub static EXPRESSPASS: Entry<Params> = Entry::new(
+    "expresspass",
+    "receivers pace senders with credits that switches shape (SIGCOMM 2017)",
+);
 /// ExpressPass with Aeolus. [aeolus]
-pub static AEOLUS: ExpressPass = ExpressPass {
-    first_rtt: FirstRtt::Aeolus,
-};
+pub static AEOLUS: Entry<Params> = Entry::variant(
+    "expresspass+aeolus",
+    "and new flows burst packets that switches drop first (SIGCOMM 2020)",
+    |params| params.with(FirstRtt::Aeolus),
+);
 /// ExpressPass with a pre-credit phase that no scheduled packet notices. [aeolus s2.3]
-pub static GAPS: ExpressPass = ExpressPass {
-    first_rtt: FirstRtt::Gaps,
-};
+pub static GAPS: Entry<Params> = Entry::variant(
+    "expresspass+gaps",
+    "and new flows burst packets that take only gaps: in the simulator alone",
+    |params| params.with(FirstRtt::Gaps),
+);
 /// ExpressPass with SSP. [ssp]
-pub static SSP: ExpressPass = ExpressPass {
-    first_rtt: FirstRtt::Ssp,
-};
+pub static SSP: Entry<Params> = Entry::variant(
+    "expresspass+ssp",
+    "and new flows burst packets that switches protect (IEEE CLUSTER 2020)",
+    |params| params.with(FirstRtt::Ssp),
+);
 
-impl Transport for ExpressPass {
-    fn name(&self) -> &'static str {
-        self.first_rtt.name()
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
+    const COUNTERS: &'static [Counter] = Counts::ALL;
+
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        self.first_rtt.summary()
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        let defaults = Params::default().with(self.first_rtt);
-        keys::document(params::PROFILES, params::keys_of(self.first_rtt), &defaults)
-    }
-    fn counters(&self) -> &'static [Counter] {
-        Counts::ALL
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        let (profile, params) = Params::read(table, self.first_rtt)?;
-        Ok(Box::new(Configured { profile, params }))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        self.check_together()
     }
 }
 
-/// ExpressPass with its parameters.
-struct Configured {
-    profile: &'static str,
-    params: Params,
-}
-
-impl Factory for Configured {
+impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
-        Box::new(ExpressPassHost::new(&self.params, config))
+        Box::new(ExpressPassHost::new(self, config))
     }
     fn settle(&self, facts: &Facts<'_>) -> Result<Option<Box<dyn Factory>>, ParamError> {
-        let (profile, params) = (self.profile, settings::settle(&self.params, facts)?);
-        Ok(Some(Box::new(Self { profile, params })))
+        Ok(Some(Box::new(settings::settle(self, facts)?)))
     }
     fn suits(&self, port: &PortSpec, _: &SwitchSpec) -> Result<(), Refusal> {
         settings::suits(port)
     }
     fn unread(&self) -> Vec<Unread> {
-        self.params.without_effect()
+        self.without_effect()
     }
     fn pacing(&self) -> Option<Pacing> {
-        Some(self.params.pacing())
+        Some(self.pacing())
     }
     fn remembers(&self) -> Span {
-        self.params.close_wait
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
+        self.close_wait
     }
     fn fabric(&self, _rate: Rate, encap: Encap) -> Fabric {
-        self.params.ports(encap)
-    }
-    fn resolved(&self) -> toml::Table {
-        let keys = params::keys_of(self.params.first_rtt);
-        keys::write(keys, self.profile, &self.params)
+        self.ports(encap)
     }
 }
 

@@ -7,16 +7,17 @@ use model::{Class, Encap, EndpointConfig};
 use parts::credit_gate::CreditGate;
 use parts::forms::{Count, Flag, Number, Or, Size, Time, Word, Words};
 use parts::host_delay::{HOST_DELAY, HostDelay};
-use parts::keys::{self, Key, Profiles};
+use parts::keys::{self, Profiles};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
 use parts::{Fabric, Pacing, ParamError, Unread};
-use toml::{Table, Value};
 use units::Span;
 
 parts::params! {
     /// Everything that a scenario can set.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Params {
+        /// Name of the profile that the absent keys come from.
+        profile: &'static str = "default";
         /// What is done with the first round trip; the transport's name says it, not a parameter.
         first_rtt: FirstRtt = FirstRtt::Silent;
     }
@@ -121,31 +122,29 @@ parts::params! {
         /// time from a credit's arrival to its data: constant, { uniform = [a, b] } or { quantiles = [...] }
         host_delay: HostDelay = HostDelay::Constant(Span::ZERO), HOST_DELAY,
             "[ours]; 0.9us to 6.2us measured in [xpass s2]";
-    }
-    pub(super) static EARLY_KEYS {
         /// wire bytes of a new flow that leave before its first credit: a size, or "1 BDP" for what the line
         /// carries in the round trip of a request and its credit
-        burst: Option<u64> = None, Or(BURST_AUTO, "a size", Size(0, SIZE_MAX)), "[aeolus s4.2]";
+        burst: Option<u64> = None, Or(BURST_AUTO, "a size", Size(0, SIZE_MAX)), "[aeolus s4.2]", if Params::is_early;
         /// unscheduled packets between two probes; 0 for one probe behind the last
-        probe_every: u16 = 0, Count(0, 1000), "[aeolus s3.3]; 4 in [flexpass artefact]";
+        probe_every: u16 = 0, Count(0, 1000), "[aeolus s3.3]; 4 in [flexpass artefact]", if Params::is_early;
         /// whether a receiver gives no credits for packets of a burst that arrive as they should: of what was
         /// asked for it subtracts what a burst has brought and what it is still to bring
         subtract_burst: bool = true, Flag,
-            "[ours]; [aeolus s3.3] does not say. false under expresspass+gaps, whose bursts wait for gaps";
+            "[ours]; [aeolus s3.3] does not say. false under expresspass+gaps, whose bursts wait for gaps", if Params::is_early;
         /// what waits when switches drop the victim (unscheduled packets; scheduled ones under ssp): a size, or
         /// full frames like "4 frames"
         drop_threshold: Threshold = Threshold::Frames(4), THRESHOLD,
-            "four full frames, the 6 KB recalled of [aeolus s5.1]; for ssp [ours]";
+            "four full frames, the 6 KB recalled of [aeolus s5.1]; for ssp [ours]", if Params::is_early;
         /// what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port (all queues
         /// of it)
         drop_measure: DropMeasure = DropMeasure::Queue, Words(&MEASURES),
-            "[aeolus s4.1]; victim_only in [flexpass artefact]";
+            "[aeolus s4.1]; victim_only in [flexpass artefact]", if Params::is_early;
         /// how switches tell the victim apart: class (WRED, a colour per DSCP) or ecn (RED drops what is not
         /// ECN-capable)
-        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]";
+        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]", if Params::is_early;
         /// whether of several new flows the one with the fewest bytes left sends first; otherwise they take
         /// turns
-        shortest_first: bool = false, Flag, "turns [aeolus s4.2]; shortest first [ssp abstract]";
+        shortest_first: bool = false, Flag, "turns [aeolus s4.2]; shortest first [ssp abstract]", if Params::is_early;
     }
 }
 
@@ -174,6 +173,7 @@ const CLOSE_WAIT_EARLY: Span = Span::ms(20);
 pub const PROFILES: &Profiles<Params> = &[
     ("default", Params::default),
     ("ns2xpass", || Params {
+        profile: "ns2xpass",
         count: CreditCount::Bytes,
         nic_jitter: 0.0,
         early_stop_counts: EarlyStop::Window,
@@ -184,11 +184,13 @@ pub const PROFILES: &Profiles<Params> = &[
         ..Params::DEFAULT
     }),
     ("b", || Params {
+        profile: "b",
         early_stop: false,
         start_rule: false,
         ..Params::DEFAULT
     }),
     ("paper2017", || Params {
+        profile: "paper2017",
         controller: Controller::Published,
         alpha: 1.0 / 16.0,
         early_stop: false,
@@ -198,15 +200,6 @@ pub const PROFILES: &Profiles<Params> = &[
 ];
 
 impl Params {
-    /// The parameters of a profile.
-    ///
-    /// # Errors
-    /// The nearest name of a profile.
-    pub fn profile(name: &str) -> Result<Self, ParamError> {
-        let table = Table::from_iter([("profile".to_owned(), Value::from(name))]);
-        keys::profile(&table, PROFILES).map(|(_, params)| params)
-    }
-
     /// The same with a first round trip of this kind, and its own defaults.
     #[must_use]
     pub fn with(self, first_rtt: FirstRtt) -> Self {
@@ -225,20 +218,13 @@ impl Params {
         }
     }
 
-    /// Reads `[transport.expresspass]`; returns the profile's name, too.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table, first_rtt: FirstRtt) -> Result<(&'static str, Self), ParamError> {
-        let (name, profile) = keys::profile(table, PROFILES)?;
-        let mut params = profile.with(first_rtt);
-        keys::apply(keys_of(first_rtt), table, &mut params)?;
-        params.check_together()?;
-        Ok((name, params))
+    /// Whether new flows burst.
+    fn is_early(&self) -> bool {
+        self.first_rtt != FirstRtt::Silent
     }
 
     /// What no parameter shows alone.
-    fn check_together(&self) -> Result<(), ParamError> {
+    pub(super) fn check_together(&self) -> Result<(), ParamError> {
         let (min, max) = (self.credit_size_min, self.credit_size_max);
         if min > max {
             let message = format!("\"{min}B\" is above credit_size_max = \"{max}B\"; swap them");
@@ -374,12 +360,6 @@ impl Default for Params {
     fn default() -> Self {
         Self::DEFAULT
     }
-}
-
-/// The keys that there are with a first round trip of this kind.
-pub(super) fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<Params>> + Clone {
-    let early = first_rtt != FirstRtt::Silent;
-    KEYS.iter().chain(EARLY_KEYS.iter().filter(move |_| early))
 }
 
 /// What the two laws of the credit rate have.

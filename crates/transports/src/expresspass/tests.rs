@@ -17,8 +17,13 @@ fn made(params: Params) -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> {
 fn default() -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> {
     made(Params::default())
 }
+fn params_of(profile: &str) -> Params {
+    let table = format!("profile = \"{profile}\"");
+    EXPRESSPASS.read(&table.parse().unwrap()).unwrap()
+}
+
 fn profile(name: &str) -> impl Fn(&EndpointConfig) -> Box<dyn Endpoint> {
-    made(Params::profile(name).unwrap())
+    made(params_of(name))
 }
 /// Late enough for every token bucket to be full.
 const START: Time = Time(1_000_000_000);
@@ -70,7 +75,7 @@ fn burst(subtract: bool, script: impl FnOnce(&mut Pair<'_>)) -> (String, usize, 
     let params = Params {
         subtract_burst: subtract,
         jitter: 0.0,
-        ..Params::profile("b").unwrap().with(FirstRtt::Aeolus)
+        ..params_of("b").with(FirstRtt::Aeolus)
     };
     let make = made(params);
     let mut pair = Pair::new(&make, CODEC).named("expresspass");
@@ -463,7 +468,7 @@ fn single_flows_take_the_time_and_the_credits_of_the_authors_simulator() {
 fn one_long_flow_fills_the_line_with_data_and_credits() {
     let make = made(Params {
         jitter: 0.0,
-        ..Params::profile("ns2xpass").unwrap()
+        ..params_of("ns2xpass")
     });
     let mut pair = Pair::new(&make, CODEC).without_codec();
     pair.message(START, A, B, 20_000_000);
@@ -567,7 +572,7 @@ fn a_host_that_takes_its_time_keeps_credits_in_order() {
         r#"host_delay = { uniform = ["0.9us", "6.2us"] }"#,
         r#"host_delay = { quantiles = ["0.9us", "1.2us", "6.2us"] }"#,
     ] {
-        let (_, params) = Params::read(&text.parse().unwrap(), FirstRtt::Silent).unwrap();
+        let params = EXPRESSPASS.read(&text.parse().unwrap()).unwrap();
         let make = made(params);
         let mut pair = Pair::new(&make, CODEC).named(text);
         pair.message(START, A, B, 300_000);

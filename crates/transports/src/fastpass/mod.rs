@@ -25,33 +25,28 @@ pub use shape::{Seat, Shape, Tier};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts, HostId};
-use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Transport, Unread};
+use parts::keys::{Key, Profiles};
+use parts::{Crowd, Declared, Entry, Fabric, Factory, ParamError, Protected, Unread, outlives};
+use toml::Table;
 use units::{Rate, Span};
 
 /// Fastpass in the registry.
-pub static FASTPASS: Fastpass = Fastpass;
+pub static FASTPASS: Entry<Params> = Entry::new(
+    "fastpass",
+    "an arbiter gives every frame its slot and its way (SIGCOMM 2014)",
+);
 
-/// The transport "fastpass".
-pub struct Fastpass;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
+    const COUNTERS: &'static [Counter] = host::Counts::ALL;
 
-impl Transport for Fastpass {
-    fn name(&self) -> &'static str {
-        "fastpass"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "an arbiter gives every frame its slot and its way (SIGCOMM 2014)"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
-    }
-    fn counters(&self) -> &'static [Counter] {
-        host::Counts::ALL
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        outlives(self.linger, self.timeout)
     }
 }
 
@@ -75,9 +70,6 @@ impl Factory for Params {
     fn patience(&self) -> Option<(&'static str, Span)> {
         Some(("timeout", self.timeout))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn sprays(&self) -> bool {
         self.ways == Ways::Arbiter
     }
@@ -86,8 +78,5 @@ impl Factory for Params {
     }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric::prioritised(settings::PRIORITIES)
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }

@@ -4,10 +4,9 @@ use super::header::{HOSTS_MAX, LEAD_SLOTS};
 use super::shape::Shape;
 use model::{Encap, Facts, HostId, Net};
 use parts::forms::{Count, Number, Or, Time, Word};
-use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter, Protected};
+use parts::keys::{Profiles, error};
+use parts::{ParamError, Protected};
 use std::sync::Arc;
-use toml::Table;
 use units::{Bytes, LineTime, Rate, Span};
 
 parts::worded! {
@@ -49,7 +48,7 @@ parts::params! {
         /// How much farther from a host the farthest of the others is than the nearest.
         apart: Span = Span::ZERO;
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// number of the host that is the arbiter, or "auto": the last one
         arbiter: Option<u32> = None, Or("auto", "a number", Count(0, HOSTS_MAX - 1)), "ours";
         /// who gets a slot first: in "fair" order the two hosts that had one longest ago, or the "shortest" message
@@ -139,24 +138,6 @@ fn mtu_for(net: &dyn Net, rate: Rate, encap: Encap) -> Option<u16> {
 }
 
 impl Params {
-    /// Reads `[transport.fastpass]`.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        if params.linger < params.timeout.times(2) {
-            let message = format!(
-                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
-                 to \"{}\" or more",
-                params.timeout.times(2)
-            );
-            return Err(error("linger", message));
-        }
-        Ok(params)
-    }
-
     /// The same in the fabric of a run, with its arbiter; nothing where nobody knows hosts by name.
     pub(super) fn settled(&self, facts: &Facts<'_>) -> Result<Option<Self>, ParamError> {
         let Some((net, shape)) = facts.net.and_then(|net| Some((net, Shape::of(net)?))) else {
@@ -222,16 +203,11 @@ impl Params {
         let others = (0..hosts).filter(|&host| host != arbiter);
         others.map(|host| (HostId(host), HostId(arbiter))).collect()
     }
-
-    /// Every key with its final value.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
 }
 
 /// The paper, its authors' arbiter [fastpass artefact: yonch/fastpass], and the simulator that others compared it in
 /// [phost artefact: NetSys/simulator, `ext/fastpass*.cpp`].
-const PROFILES: &Profiles<Params> = &[
+pub(super) const PROFILES: &Profiles<Params> = &[
     ("sigcomm14", || Params::DEFAULT),
     ("artefact", || Params {
         profile: "artefact",
@@ -250,11 +226,6 @@ const PROFILES: &Profiles<Params> = &[
         ..Params::DEFAULT
     }),
 ];
-
-/// Every key, as the documentation shows it.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
-}
 
 #[cfg(test)]
 mod tests {

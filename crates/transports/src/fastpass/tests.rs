@@ -9,6 +9,7 @@ use super::ways::Chooser;
 use super::words::Owed;
 use super::*;
 use model::{Class, ConnId, Signal};
+use parts::Described;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use units::{Span, Time};
 const C: HostId = HostId(2);
 
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap()).unwrap()
+    FASTPASS.read(&text.parse().unwrap()).unwrap()
 }
 
 /// The ladder of a conversation that `script` writes down and that comes to its end.
@@ -614,7 +615,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "arbiter = 3\nclock = \"own\"",
     ] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved()), Ok(read));
+        assert_eq!(FASTPASS.read(&read.resolved()), Ok(read));
     }
     let refusals: String = [
         "batch = 17",
@@ -623,7 +624,8 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "linger = \"1s\"",
     ]
     .map(|text| {
-        Params::read(&text.parse().unwrap())
+        FASTPASS
+            .read(&text.parse().unwrap())
             .unwrap_err()
             .to_string()
             + "\n"

@@ -26,28 +26,6 @@ pub enum FirstRtt {
     Gaps,
 }
 
-impl FirstRtt {
-    /// The name of the transport that has it.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "homa",
-            Self::Aeolus => "homa+aeolus",
-            Self::Gaps => "homa+gaps",
-        }
-    }
-
-    /// What that is.
-    pub(super) const fn summary(self) -> &'static str {
-        match self {
-            Self::Plain => {
-                "receivers grant the shortest messages, and eight priorities let them pass (SIGCOMM 2018)"
-            }
-            Self::Aeolus => "and switches drop what nobody granted first (SIGCOMM 2020)",
-            Self::Gaps => "and what nobody granted takes only gaps: in the simulator alone",
-        }
-    }
-}
-
 impl Params {
     /// Whether what leaves unasked is a burst that a probe closes.
     pub(super) fn bursts(&self) -> bool {

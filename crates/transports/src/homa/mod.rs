@@ -26,37 +26,40 @@ pub use params::{CutoffBy, Cutoffs, Law, Params};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
-use parts::{Crowd, Fabric, Factory, ParamError, Parameter, Protected, Transport, Unread};
+use parts::keys::{Key, Profiles};
+use parts::{Crowd, Declared, Entry, Fabric, Factory, ParamError, Protected, Unread};
+use toml::Table;
 use units::{Rate, Span};
 
 /// Homa in the registry.
-pub static HOMA: Homa = Homa(FirstRtt::Plain);
+pub static HOMA: Entry<Params> = Entry::new(
+    "homa",
+    "receivers grant the shortest messages, and eight priorities let them pass (SIGCOMM 2018)",
+);
 /// Homa whose unasked packets switches drop first. [aeolus]
-pub static AEOLUS: Homa = Homa(FirstRtt::Aeolus);
+pub static AEOLUS: Entry<Params> = Entry::variant(
+    "homa+aeolus",
+    "and switches drop what nobody granted first (SIGCOMM 2020)",
+    |params| params.with(FirstRtt::Aeolus),
+);
 /// Homa whose unasked packets no granted one notices. [aeolus s2.3]
-pub static GAPS: Homa = Homa(FirstRtt::Gaps);
+pub static GAPS: Entry<Params> = Entry::variant(
+    "homa+gaps",
+    "and what nobody granted takes only gaps: in the simulator alone",
+    |params| params.with(FirstRtt::Gaps),
+);
 
-/// The transport, for the registry: with a first round trip of one kind.
-pub struct Homa(FirstRtt);
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
+    const COUNTERS: &'static [Counter] = host::Counts::ALL;
 
-impl Transport for Homa {
-    fn name(&self) -> &'static str {
-        self.0.name()
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        self.0.summary()
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters(self.0)
-    }
-    fn counters(&self) -> &'static [Counter] {
-        host::Counts::ALL
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table, self.0)?))
+    fn agree(&mut self, table: &Table) -> Result<(), ParamError> {
+        self.consistent(table)
     }
 }
 
@@ -85,13 +88,7 @@ impl Factory for Params {
     fn patience(&self) -> Option<(&'static str, Span)> {
         self.recovery.then_some(("timeout", self.timeout))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, _: Rate, encap: Encap) -> Fabric {
         self.ports(encap)
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }

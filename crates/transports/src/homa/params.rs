@@ -5,9 +5,9 @@ use model::intent::{DropBy, DropMeasure};
 use model::{Class, Encap};
 use parts::ascending::{Ascending, Sizes};
 use parts::forms::{Count, Flag, Number, OneOf, Or, Size, SizeOf, Time, Word, Words};
-use parts::keys::{self, Key, Profiles, error};
+use parts::keys::{Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
-use parts::{Fabric, ParamError, Parameter, Unread};
+use parts::{Fabric, ParamError, Unread, outlives};
 use toml::Table;
 use units::{Bytes, Span};
 
@@ -63,7 +63,7 @@ parts::params! {
         /// What is done with the first round trip; the transport's name says it, not a parameter.
         first_rtt: FirstRtt = FirstRtt::Plain;
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// strict priorities in use: 1, 2, 4 or 8; with fewer than 8 short messages wait behind longer ones
         priorities: u8 = 8, OneOf(&[1, 2, 4, 8]), "[homa s3.4], [homa linux]: 8";
         /// how many of them what leaves unasked has for itself, or "auto": by its share of all bytes, at least
@@ -103,7 +103,8 @@ parts::params! {
         fifo_increment: u64 = 50_000, Size(1, SIZE_MAX), "[homa linux], fifo_grant_increment: 50000";
         /// what is lost is asked for again, and messages are acknowledged; without it a loss leaves a message
         /// unfinished for ever
-        recovery: bool = true, Flag, "[homa s3.7], [homa linux]; homa artefact: none";
+        recovery: bool = true, Flag, "[homa s3.7], [homa linux]; homa artefact: none",
+            if Params::is_plain;
         /// silence after which the first RESEND or NEED_ACK leaves; the next waits are twice as long each, up
         /// to 16 times
         resend_after: Span = Span::ms(5), Time(SPAN_MIN, SPAN_MAX), "[homa linux], resend_ticks: 5 of 1 ms";
@@ -112,27 +113,16 @@ parts::params! {
             "ours: a pause of the line is silence, too; [homa linux], timeout_ticks: 100 ms";
         /// how long a receiver remembers a message that is done, to know late copies of it
         linger: Span = Span::ms(25_000), Time(Span::ZERO, SPAN_MAX), "ours: longer than its sender asks";
-    }
-    static EARLY_KEYS {
         /// what waits when switches drop unscheduled packets: a size, or full frames like "4 frames"
         drop_threshold: Threshold = Threshold::Frames(4), THRESHOLD,
-            "four full frames, the 6 KB recalled of [aeolus s5.1]";
+            "four full frames, the 6 KB recalled of [aeolus s5.1]", if Params::drops;
         /// what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port
         drop_measure: DropMeasure = DropMeasure::Queue, Words(&MEASURES),
-            "[aeolus s4.1] for one queue; thresholds of WRED are a queue's";
+            "[aeolus s4.1] for one queue; thresholds of WRED are a queue's", if Params::drops;
         /// how switches tell unscheduled packets apart: class (WRED, a colour per DSCP) or ecn (RED drops what is
         /// not ECN-capable)
-        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]";
+        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]", if Params::drops;
     }
-}
-
-/// The keys that there are with a first round trip of this kind: what may be dropped is always made good.
-fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<Params>> + Clone {
-    let plain = first_rtt == FirstRtt::Plain;
-    let kept = move |key: &&Key<Params>| plain || key.key != "recovery";
-    let drops = first_rtt == FirstRtt::Aeolus;
-    let early = EARLY_KEYS.iter().filter(move |_| drops);
-    KEYS.iter().filter(kept).chain(early)
 }
 
 const AUTO: &str = "auto";
@@ -163,37 +153,36 @@ impl Params {
         ..Self::DEFAULT
     };
 
-    /// Reads `[transport.homa]`, or that of a variant.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table, first_rtt: FirstRtt) -> Result<Self, ParamError> {
-        let (_, profile) = keys::profile(table, PROFILES)?;
-        let mut params = Self {
+    /// The same with a first round trip of this kind.
+    pub(super) fn with(self, first_rtt: FirstRtt) -> Self {
+        Self {
             first_rtt,
-            ..profile
-        };
-        if params.bursts() {
             // As Aeolus' authors had to extend the simulator. [aeolus s5.1]
-            params.recovery = true;
+            recovery: true,
+            ..self
         }
-        keys::apply(keys_of(first_rtt), table, &mut params)?;
-        if params.recovery && !table.contains_key("linger") {
-            params.linger = Self::DEFAULT.linger;
-        }
-        // Fewer priorities than a profile has cut-offs for are shared by new ones.
-        if params.priorities < 8 && !table.contains_key("unscheduled_priorities") {
-            params.unscheduled_priorities = params.unscheduled_priorities.map(|n| {
-                let most = params.priorities.div_ceil(2);
-                n.min(most)
-            });
-        }
-        params.consistent(table)?;
-        Ok(params)
     }
 
-    /// What no single key can tell.
-    fn consistent(&mut self, table: &Table) -> Result<(), ParamError> {
+    /// Whether nothing of the first round trip may be lost more easily than the rest: what may be is always made good.
+    fn is_plain(&self) -> bool {
+        self.first_rtt == FirstRtt::Plain
+    }
+
+    /// Whether ports drop what left unasked first.
+    fn drops(&self) -> bool {
+        self.first_rtt == FirstRtt::Aeolus
+    }
+
+    /// What no single key can tell, and what follows from others.
+    pub(super) fn consistent(&mut self, table: &Table) -> Result<(), ParamError> {
+        if self.recovery && !table.contains_key("linger") {
+            self.linger = Self::DEFAULT.linger;
+        }
+        // Fewer priorities than a profile has cut-offs for are shared by new ones.
+        if self.priorities < 8 && !table.contains_key("unscheduled_priorities") {
+            let most = self.priorities.div_ceil(2);
+            self.unscheduled_priorities = self.unscheduled_priorities.map(|n| n.min(most));
+        }
         if let Some(levels) = self.unscheduled_priorities
             && levels > self.priorities
         {
@@ -234,13 +223,8 @@ impl Params {
             );
             return Err(error("timeout", message));
         }
-        if self.recovery && self.linger < self.timeout.times(2) {
-            let message = format!(
-                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
-                 to \"{}\" or more",
-                self.timeout.times(2)
-            );
-            return Err(error("linger", message));
+        if self.recovery {
+            outlives(self.linger, self.timeout)?;
         }
         Ok(())
     }
@@ -285,21 +269,11 @@ impl Params {
             ..Fabric::default()
         }
     }
-
-    /// Every key with its final value.
-    pub fn resolved(&self) -> Table {
-        keys::write(keys_of(self.first_rtt), self.profile, self)
-    }
 }
 
 /// The profiles: the module of the Linux kernel, and the simulator behind the paper's figures. [homa linux:
 /// `HomaModule` of 2026-07; homa artefact: `HomaSimulation`]
-const PROFILES: &Profiles<Params> = &[
+pub(super) const PROFILES: &Profiles<Params> = &[
     ("linux", || Params::DEFAULT),
     ("sigcomm18", || Params::SIGCOMM18),
 ];
-
-/// Every key, as the documentation shows it.
-pub(super) fn parameters(first_rtt: FirstRtt) -> Vec<Parameter> {
-    keys::document(PROFILES, keys_of(first_rtt), &Params::DEFAULT)
-}

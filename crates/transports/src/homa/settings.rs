@@ -5,7 +5,7 @@ use super::params::{CutoffBy, Cutoffs, GrantedAt, GrantedBy, Law, Params};
 use super::ranks::Levels;
 use model::intent::DropBy;
 use model::{Encap, EndpointConfig};
-use parts::Protected;
+use parts::{Protected, Transport};
 use units::{Bytes, LineTime, Rate, Span};
 
 /// The parameters in the units of the per-packet path.
@@ -246,7 +246,7 @@ impl Params {
             .saturating_add(config.encap.wire_max().into());
         let unasked = unasked.saturating_mul(self.levels().into());
         let bytes = config.encap.wire_total(granted).saturating_add(unasked);
-        let name = self.first_rtt.name();
+        let name = Transport::name(&super::AEOLUS); // no other drops anything
         Some(Protected {
             bytes: Bytes(bytes),
             instead: format!("set transport.\"{name}\".{key} to less"),

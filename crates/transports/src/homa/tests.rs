@@ -8,11 +8,12 @@ mod spread;
 
 use super::*;
 use model::{ConnId, HostId};
+use parts::Described;
 use testkit::{A, B, Pair};
 use units::Time;
 
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap(), FirstRtt::Plain).unwrap()
+    HOMA.read(&text.parse().unwrap()).unwrap()
 }
 
 /// The published simulator's grants, with recovery so that the test kit sees every message end.
@@ -132,7 +133,7 @@ fn an_answer_acknowledges_its_question_and_the_next_question_the_answer() {
 
 #[test]
 fn so_they_do_where_what_nobody_granted_is_dropped_first() {
-    let params = Params::read(&toml::Table::new(), FirstRtt::Aeolus).unwrap();
+    let params = AEOLUS.read(&Table::new()).unwrap();
     insta::assert_snapshot!(rounds(&params, 12));
 }
 
@@ -204,7 +205,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "priorities = 1",
     ] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved(), FirstRtt::Plain), Ok(read));
+        assert_eq!(HOMA.read(&read.resolved()), Ok(read));
     }
     let refusals: String = [
         "priorities = 3",
@@ -219,12 +220,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "resend_after = \"3s\"",
         "levels = \"kept\"",
     ]
-    .map(|text| {
-        Params::read(&text.parse().unwrap(), FirstRtt::Plain)
-            .unwrap_err()
-            .to_string()
-            + "\n"
-    })
+    .map(|text| HOMA.read(&text.parse().unwrap()).unwrap_err().to_string() + "\n")
     .concat();
     insta::assert_snapshot!(refusals);
 }
@@ -233,7 +229,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
 fn what_a_refusal_tells_one_to_set_is_enough() {
     let read = |key: &str, value: &str| {
         let text = format!("{key} = \"{value}\"");
-        Params::read(&text.parse().unwrap(), FirstRtt::Plain)
+        HOMA.read(&text.parse().unwrap())
     };
     for (key, little) in [
         ("max_incoming", "1B"),

@@ -17,33 +17,32 @@ use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig, Lifetime, Packet, Record};
 use parts::go_back::Sender;
 use parts::host::{self, Host, Limits, Rules};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::keys::{Key, Profiles};
+use parts::{Declared, Entry, Fabric, Factory, ParamError, keys};
 use sender::Pace;
 use share::{Claim, Line, code};
+use toml::Table;
 use units::{Rate, Span, Time};
 
 /// Ideal rate control in the registry.
-pub static IDEAL_RATE: IdealRate = IdealRate;
+pub static IDEAL_RATE: Entry<Params> = Entry::new(
+    "ideal-rate",
+    "a reference: every connection at its max-min fair rate of the hosts' lines, a packet at a time",
+);
 
-/// The transport "ideal-rate".
-#[derive(Debug)]
-pub struct IdealRate;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
 
-impl Transport for IdealRate {
-    fn name(&self) -> &'static str {
-        "ideal-rate"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "a reference: every connection at its max-min fair rate of the hosts' lines, a packet at a time"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        if self.retry > self.retry_max {
+            return Err(keys::error("retry", "is longer than retry_max"));
+        }
+        Ok(())
     }
 }
 
@@ -51,15 +50,9 @@ impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(self.host(config))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         // It asks nothing of the ports: no credit queue, no marks, one priority.
         Fabric::prioritised(1)
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }
 

@@ -2,9 +2,7 @@
 
 use parts::forms::Count;
 use parts::host::{Retry, WAIT};
-use parts::keys::{self, Profiles};
-use parts::{ParamError, Parameter};
-use toml::Table;
+use parts::keys::Profiles;
 use units::Span;
 
 /// Connections of one host. [ours]
@@ -17,7 +15,7 @@ parts::params! {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "default";
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// part of every line that is left to acknowledgements, in percent
         reserve: u16 = 8, Count(0, 50), "ours: 84 B for a frame of 1538 B are 5.5 %, for one of 1078 B 7.8 %";
         /// how long a lasting connection without a message keeps its part of the lines
@@ -34,34 +32,11 @@ parts::params! {
 }
 
 /// There is one: the paper says no more than what it does.
-const PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
+pub(super) const PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
 
 impl Params {
-    /// Reads the table of a scenario.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        if params.retry > params.retry_max {
-            return Err(keys::error("retry", "is longer than retry_max"));
-        }
-        Ok(params)
-    }
-
-    /// Every parameter with its value, for `resolved.toml`.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
-
     /// How long an end waits for answers.
     pub(super) fn patience(&self) -> Retry {
         Retry::new(self.retry, self.retry_max, self.retries_max)
     }
-}
-
-/// The documentation of every parameter.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
 }

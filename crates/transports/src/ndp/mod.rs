@@ -24,56 +24,42 @@ use host::Host;
 use model::intent::{PortSpec, SwitchSpec};
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
+use parts::keys::{Key, Profiles};
 use parts::{
-    Crowd, Fabric, Factory, Impatience, ParamError, Parameter, Protected, Refusal, Transport,
-    Unread,
+    Crowd, Declared, Entry, Fabric, Factory, Impatience, ParamError, Protected, Refusal, Unread,
 };
+use toml::Table;
 use units::{Rate, Span};
 
 /// NDP on switches that trim. [ndp]
-pub static NDP: Ndp = Ndp {
-    first_rtt: FirstRtt::Trimmed,
-    name: "ndp",
-    summary: "switches trim what has no room, receivers pull, senders spray over all paths (SIGCOMM 2017)",
-};
+pub static NDP: Entry<Params> = Entry::new(
+    "ndp",
+    "switches trim what has no room, receivers pull, senders spray over all paths (SIGCOMM 2017)",
+);
 /// NDP with Aeolus, on switches that do not. [aeolus]
-pub static AEOLUS: Ndp = Ndp {
-    first_rtt: FirstRtt::Aeolus,
-    name: "ndp+aeolus",
-    summary: "and switches drop first windows first and trim nothing (SIGCOMM 2020)",
-};
+pub static AEOLUS: Entry<Params> = Entry::variant(
+    "ndp+aeolus",
+    "and switches drop first windows first and trim nothing (SIGCOMM 2020)",
+    |params| params.with(FirstRtt::Aeolus),
+);
 /// NDP with a first round trip that no pulled packet notices. [aeolus s2.3]
-pub static GAPS: Ndp = Ndp {
-    first_rtt: FirstRtt::Gaps,
-    name: "ndp+gaps",
-    summary: "and first windows take only gaps: in the simulator alone",
-};
+pub static GAPS: Entry<Params> = Entry::variant(
+    "ndp+gaps",
+    "and first windows take only gaps: in the simulator alone",
+    |params| params.with(FirstRtt::Gaps),
+);
 
-/// The transport, for the registry: on switches that trim, or with a first round trip of one kind.
-pub struct Ndp {
-    first_rtt: FirstRtt,
-    name: &'static str,
-    summary: &'static str,
-}
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
+    const COUNTERS: &'static [Counter] = host::Counts::ALL;
 
-impl Transport for Ndp {
-    fn name(&self) -> &'static str {
-        self.name
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters(self.first_rtt)
-    }
-    fn counters(&self) -> &'static [Counter] {
-        host::Counts::ALL
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table, self.first_rtt)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        self.consistent()
     }
 }
 
@@ -103,16 +89,10 @@ impl Factory for Params {
     fn patience(&self) -> Option<(&'static str, Span)> {
         Some(("timeout", self.timeout))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn sprays(&self) -> bool {
         self.ways != Spray::Flow
     }
     fn fabric(&self, _: Rate, encap: Encap) -> Fabric {
         port::fabric(self, encap)
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }

@@ -5,10 +5,9 @@ use super::header;
 use model::Facts;
 use model::intent::{DropBy, DropMeasure};
 use parts::forms::{Count, Flag, Number, Or, Size, Time, Word, Words};
-use parts::keys::{self, Key, Profiles, error};
+use parts::keys::{Profiles, error};
 use parts::selective::{MEASURES, TELLS, THRESHOLD, Threshold};
-use parts::{ParamError, Parameter, Unread};
-use toml::Table;
+use parts::{ParamError, Unread, outlives};
 use units::Span;
 
 parts::worded! {
@@ -40,28 +39,28 @@ parts::params! {
         /// What is done with the first round trip; the transport's name says it, not a parameter.
         first_rtt: FirstRtt = FirstRtt::Trimmed;
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// full frames that leave unasked, or "auto": those of an idle round trip, and 18 that wait in ports; these not where
         /// ports drop what is unscheduled
         window: Option<u32> = None, Or("auto", "a number", Count(1, WINDOW_MAX)),
             "[ndp s3.2, s6]: 30 where a round trip holds 12; [aeolus s3.1]: a round trip";
         /// what switches do with data that has no room: "trim" it, or drop it ("drop-tail", which is refused
         /// unless it is asked for)
-        ports: Ports = Ports::Trim, Word, "[ndp s3.1]";
+        ports: Ports = Ports::Trim, Word, "[ndp s3.1]", if Params::trims;
         /// NDP on ports that do not trim, for comparison: what is lost waits for a timer
-        allow_unsupported: bool = false, Flag, "ours";
+        allow_unsupported: bool = false, Flag, "ours", if Params::trims;
         /// full frames that wait in a port
-        queue: u16 = 8, Count(1, 1024), "[ndp s3.1, s6]: 8; [htsim]: 6, see the profile";
+        queue: u16 = 8, Count(1, 1024), "[ndp s3.1, s6]: 8; [htsim]: 6, see the profile", if Params::trims;
         /// bytes of a frame, from its Ethernet header on, that trimming leaves; no less than its headers
-        trim: u16 = 64, Size(64, 256), "[ndp s3.1]: 64; [UEC 1.0]: more, for longer headers";
+        trim: u16 = 64, Size(64, 256), "[ndp s3.1]: 64; [UEC 1.0]: more, for longer headers", if Params::trims;
         /// where data has no room, a fair coin says whether it or the last that waits is trimmed; otherwise it
-        coin: bool = true, Flag, "[ndp s3.1]";
+        coin: bool = true, Flag, "[ndp s3.1]", if Params::trims;
         /// headers and control packets that a port sends for each frame of data, where both wait
-        turns: u16 = 10, Count(1, 60000), "[ndp s3.1]: 10; [htsim]: 100000";
+        turns: u16 = 10, Count(1, 60000), "[ndp s3.1]: 10; [htsim]: 100000", if Params::trims;
         /// header queues have room for as many bytes as data queues times this
-        header_room: u16 = 1, Count(1, 16), "[ndp s3.1]: 1 (8 frames of 9 KB, or 1125 headers); [htsim]: 2";
+        header_room: u16 = 1, Count(1, 16), "[ndp s3.1]: 1 (8 frames of 9 KB, or 1125 headers); [htsim]: 2", if Params::trims;
         /// headers for which there is no room go back to their sender; otherwise they are dropped
-        bounce: bool = true, Flag, "[ndp s3.2.4]; [htsim]: off unless asked for";
+        bounce: bool = true, Flag, "[ndp s3.2.4]; [htsim]: off unless asked for", if Params::trims;
         /// which way a packet takes: all in a random order ("permutation"), one at "random", or that which
         /// switches choose for the connection ("flow")
         ways: Spray = Spray::Permutation, Word, "[ndp s3.1.1]";
@@ -86,45 +85,22 @@ parts::params! {
         /// how long a receiver remembers a message that is done, to know late copies of it
         linger: Span = Span::ms(25_000), Time(Span::ZERO, SPAN_MAX),
             "ours: longer than its sender asks; [ndp s3.2.2]: as long as a packet may live, below 1 ms";
-    }
-    static EARLY_KEYS {
         /// what waits when switches drop unscheduled packets: a size, or full frames like "4 frames"
         drop_threshold: Threshold = Threshold::Frames(4), THRESHOLD,
-            "four full frames, the 6 KB recalled of [aeolus s5.1]";
+            "four full frames, the 6 KB recalled of [aeolus s5.1]", if Params::drops;
         /// ways that a first window takes, at most, or "all": a probe follows on each, and those of all messages of an incast meet
         /// before its receiver
-        first_ways: Option<u16> = None, Or("all", "a number", Count(1, 60000)), "ours";
+        first_ways: Option<u16> = None, Or("all", "a number", Count(1, 60000)), "ours", if Params::drops;
         /// what switches compare with drop_threshold: queue, queue_and_packet, victim_only or port
-        drop_measure: DropMeasure = DropMeasure::Queue, Words(&MEASURES), "[aeolus s4.1]";
+        drop_measure: DropMeasure = DropMeasure::Queue, Words(&MEASURES), "[aeolus s4.1]", if Params::drops;
         /// how switches tell unscheduled packets apart: class (WRED, a colour per DSCP) or ecn (RED drops what is
         /// not ECN-capable)
-        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]";
+        drop_by: DropBy = DropBy::Class, Words(&TELLS), "[aeolus s4.1]", if Params::drops;
     }
 }
-
-/// Keys that mean nothing where switches do not trim.
-const OF_TRIMMING: [&str; 8] = [
-    "ports",
-    "allow_unsupported",
-    "queue",
-    "trim",
-    "coin",
-    "turns",
-    "header_room",
-    "bounce",
-];
 
 /// Keys that mean nothing where a transport that trims is to do without.
 const OF_TRIMMED: &[&str] = &["queue", "trim", "coin", "turns", "header_room", "bounce"];
-
-/// The keys that there are with a first round trip of this kind.
-fn keys_of(first_rtt: FirstRtt) -> impl Iterator<Item = &'static Key<Params>> + Clone {
-    let trims = first_rtt == FirstRtt::Trimmed;
-    let kept = move |key: &&Key<Params>| trims || !OF_TRIMMING.contains(&key.key);
-    let drops = first_rtt == FirstRtt::Aeolus;
-    let early = EARLY_KEYS.iter().filter(move |_| drops);
-    KEYS.iter().filter(kept).chain(early)
-}
 
 /// Frames of a first window, at most: a ring of them is kept. [ours]
 pub(super) const WINDOW_MAX: u32 = 4096;
@@ -146,33 +122,31 @@ impl Params {
         ..Self::DEFAULT
     };
 
-    /// Reads `[transport.ndp]`, or that of a variant.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table, first_rtt: FirstRtt) -> Result<Self, ParamError> {
-        let (_, profile) = keys::profile(table, PROFILES)?;
-        let mut params = Self {
-            first_rtt,
-            ..profile
-        };
-        keys::apply(keys_of(first_rtt), table, &mut params)?;
+    /// The same with a first round trip of this kind.
+    pub(super) fn with(self, first_rtt: FirstRtt) -> Self {
+        Self { first_rtt, ..self }
+    }
+
+    /// Whether switches trim.
+    fn trims(&self) -> bool {
+        self.first_rtt == FirstRtt::Trimmed
+    }
+
+    /// Whether they drop what is unscheduled first.
+    fn drops(&self) -> bool {
+        self.first_rtt == FirstRtt::Aeolus
+    }
+
+    /// What no single key can tell.
+    pub(super) fn consistent(&self) -> Result<(), ParamError> {
         let most = header::WINDOW_MAX;
-        if params.bursts() && params.window.is_some_and(|frames| frames > most) {
+        if self.bursts() && self.window.is_some_and(|frames| frames > most) {
             return Err(error(
                 "window",
                 format!("a probe counts up to {most} frames"),
             ));
         }
-        if params.linger < params.timeout.times(2) {
-            let message = format!(
-                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
-                 to \"{}\" or more",
-                params.timeout.times(2)
-            );
-            return Err(error("linger", message));
-        }
-        Ok(params)
+        outlives(self.linger, self.timeout)
     }
 
     /// Whether the preferred host is one of the network, where that is known.
@@ -201,20 +175,10 @@ impl Params {
             ),
         ])
     }
-
-    /// Every key with its final value.
-    pub fn resolved(&self) -> Table {
-        keys::write(keys_of(self.first_rtt), self.profile, self)
-    }
 }
 
 /// The paper, and the simulator behind its figures as it was maintained. [htsim: csg-htsim 841d9e7]
-const PROFILES: &Profiles<Params> = &[
+pub(super) const PROFILES: &Profiles<Params> = &[
     ("sigcomm17", || Params::DEFAULT),
     ("htsim", || Params::HTSIM),
 ];
-
-/// Every key, as the documentation shows it.
-pub(super) fn parameters(first_rtt: FirstRtt) -> Vec<Parameter> {
-    keys::document(PROFILES, keys_of(first_rtt), &Params::DEFAULT)
-}

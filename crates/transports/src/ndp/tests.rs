@@ -4,13 +4,14 @@ use super::host::OWED_MAX;
 use super::ways::{WORSE, Ways};
 use super::*;
 use model::{ConnId, HostId, Lifetime, Rng, stream};
+use parts::Described;
 use testkit::{A, Alone, B, Pair};
 use units::{Span, Time};
 
 mod early;
 
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap(), FirstRtt::Trimmed).unwrap()
+    NDP.read(&text.parse().unwrap()).unwrap()
 }
 
 /// The ladder of a conversation that `script` writes down and that comes to its end.
@@ -247,7 +248,7 @@ fn a_later_message_of_a_stranger_opens_nothing() {
         };
         let size = Encap::PAPER.wire(0);
         let config = EndpointConfig::new(B, Rate::gbps(10), Encap::PAPER);
-        let bursts = Params::read(&toml::Table::new(), FirstRtt::Aeolus).unwrap();
+        let bursts = AEOLUS.read(&Table::new()).unwrap();
         let mut b = Alone::new(Host::new(&bursts, &config));
         for (conn, packet) in [
             (1, end.packet(B, ConnId(1), size)),
@@ -409,7 +410,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "window = 23\nprefer = 7\ntrim = \"256B\"",
     ] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved(), FirstRtt::Trimmed), Ok(read));
+        assert_eq!(NDP.read(&read.resolved()), Ok(read));
     }
     let refusals: String = [
         "trim = \"63B\"",
@@ -418,12 +419,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "ports = \"drop\"",
         "linger = \"1s\"",
     ]
-    .map(|text| {
-        Params::read(&text.parse().unwrap(), FirstRtt::Trimmed)
-            .unwrap_err()
-            .to_string()
-            + "\n"
-    })
+    .map(|text| NDP.read(&text.parse().unwrap()).unwrap_err().to_string() + "\n")
     .concat();
     insta::assert_snapshot!(refusals);
 }

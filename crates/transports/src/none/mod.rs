@@ -13,40 +13,36 @@ use model::wire::Codec;
 use model::{ConnId, Encap, Endpoint, EndpointConfig, HostId, Packet};
 use parts::go_back::{Piece, Sender, Wanted};
 use parts::host::{Host, Rules, Said};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport};
+use parts::keys::{Key, Profiles};
+use parts::{Declared, Entry, Fabric, Factory, ParamError, keys};
+use toml::Table;
 use units::{Rate, Time};
 
 /// The transport without control in the registry.
-pub static NONE: NoControl = NoControl;
+pub static NONE: Entry<Params> = Entry::new(
+    "none",
+    "no control: everything leaves at the rate of the line, and goes back to the first missing byte after a loss",
+);
 
-/// The transport "none".
-#[derive(Debug)]
-pub struct NoControl;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
 
-impl Transport for NoControl {
-    fn name(&self) -> &'static str {
-        "none"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "no control: everything leaves at the rate of the line, and goes back to the first missing byte after a loss"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        if self.retry > self.retry_max {
+            return Err(keys::error("retry", "is longer than retry_max"));
+        }
+        Ok(())
     }
 }
 
 impl Factory for Params {
     fn make(&self, config: &EndpointConfig) -> Box<dyn Endpoint> {
         Box::new(Host::new(Always, config, self.limits()))
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
     }
     fn warns(&self, spreads: bool) -> Vec<String> {
         let overtaken = || {
@@ -59,9 +55,6 @@ impl Factory for Params {
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         // It asks nothing of the ports: no credit queue, no marks, one priority.
         Fabric::prioritised(1)
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }
 

@@ -3,9 +3,7 @@
 use super::header::{PAYLOAD_MAX, TOKEN_MAX};
 use parts::forms::Count;
 use parts::host::{Limits, Retry, WAIT};
-use parts::keys::{self, Profiles};
-use parts::{ParamError, Parameter};
-use toml::Table;
+use parts::keys::Profiles;
 use units::Span;
 
 parts::params! {
@@ -15,7 +13,7 @@ parts::params! {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "default";
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// how long a packet may go unanswered before it is sent again, two idle round trips at least; a gap is heard of at once
         retry: Span = Span::ms(10), WAIT, "ours: 100 messages of 1 MB into one line of 100 Gb/s take 8 ms";
         /// the longest such wait, after doubling
@@ -28,27 +26,9 @@ parts::params! {
 }
 
 /// There is one: nothing is published of what sends without control.
-static PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
+pub(super) static PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
 
 impl Params {
-    /// Reads the table of a scenario.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        if params.retry > params.retry_max {
-            return Err(keys::error("retry", "is longer than retry_max"));
-        }
-        Ok(params)
-    }
-
-    /// Every parameter with its value, for `resolved.toml`.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
-
     /// What a host is told.
     pub(super) fn limits(&self) -> Limits {
         Limits {
@@ -58,9 +38,4 @@ impl Params {
             token_max: TOKEN_MAX,
         }
     }
-}
-
-/// The documentation of every parameter.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
 }

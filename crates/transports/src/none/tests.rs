@@ -1,5 +1,6 @@
 //! Conversations as ladders.
 
+use super::NONE;
 use super::{Params, header};
 use model::{EndpointConfig, Event};
 use parts::Factory;
@@ -130,7 +131,7 @@ fn senders_do_not_look_at_each_other() {
 
 #[test]
 fn a_pause_may_be_as_long_as_the_longest_and_no_longer() {
-    let read = |text: &str| Params::read(&text.parse().unwrap());
+    let read = |text: &str| NONE.read(&text.parse().unwrap());
     assert!(read("retry = \"7ms\"\nretry_max = \"7ms\"").is_ok());
     let wrong = read("retry = \"8ms\"\nretry_max = \"7ms\"").unwrap_err();
     assert_eq!(wrong.to_string(), "retry: is longer than retry_max");

@@ -18,33 +18,28 @@ pub use params::{Choice, Free, Params};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
+use parts::keys::{Key, Profiles};
+use parts::{Declared, Entry, Fabric, Factory, ParamError, Unread, outlives};
+use toml::Table;
 use units::{Rate, Span};
 
 /// pHost in the registry.
-pub static PHOST: Phost = Phost;
+pub static PHOST: Entry<Params> = Entry::new(
+    "phost",
+    "receivers give tokens that run out, switches only know three priorities (CoNEXT 2015)",
+);
 
-/// The transport "phost".
-pub struct Phost;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
+    const COUNTERS: &'static [Counter] = host::Counts::ALL;
 
-impl Transport for Phost {
-    fn name(&self) -> &'static str {
-        "phost"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "receivers give tokens that run out, switches only know three priorities (CoNEXT 2015)"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
-    }
-    fn counters(&self) -> &'static [Counter] {
-        host::Counts::ALL
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        outlives(self.linger, self.timeout)
     }
 }
 
@@ -64,13 +59,7 @@ impl Factory for Params {
     fn patience(&self) -> Option<(&'static str, Span)> {
         Some(("timeout", self.timeout))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         Fabric::prioritised(settings::PRIORITIES)
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }

@@ -1,9 +1,8 @@
 //! What can be set, its defaults and where they come from.
 
+use parts::Unread;
 use parts::forms::{Count, Flag, Number, Or, Time, Word};
-use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter, Unread};
-use toml::Table;
+use parts::keys::Profiles;
 use units::Span;
 
 parts::worded! {
@@ -31,7 +30,7 @@ parts::params! {
         /// Name of the profile that the absent keys come from.
         profile: &'static str = "conext15";
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// full frames of a message that leave unasked, or "auto": as many as `window`
         free: Option<u32> = None, Or("auto", "a number", Count(0, WINDOW_MAX)),
             "[phost s3.2], recalled: a bandwidth-delay product; [phost artefact]: 8";
@@ -83,42 +82,14 @@ impl Params {
         ..Self::DEFAULT
     };
 
-    /// Reads `[transport.phost]`.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        if params.linger < params.timeout.times(2) {
-            let message = format!(
-                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
-                 to \"{}\" or more",
-                params.timeout.times(2)
-            );
-            return Err(error("linger", message));
-        }
-        Ok(params)
-    }
-
     /// Keys that others leave without effect.
     pub(super) fn without_effect(&self) -> Vec<Unread> {
         parts::unread([(self.free == Some(0), ("free = 0", &["free_for", "hold"]))])
     }
-
-    /// Every key with its final value.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
 }
 
 /// The paper, and its authors' simulator. [phost artefact: NetSys/simulator, `ext/capability*.cpp`]
-const PROFILES: &Profiles<Params> = &[
+pub(super) const PROFILES: &Profiles<Params> = &[
     ("conext15", || Params::DEFAULT),
     ("artefact", || Params::ARTEFACT),
 ];
-
-/// Every key, as the documentation shows it.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
-}

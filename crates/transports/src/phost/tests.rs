@@ -5,12 +5,13 @@ use super::receiver::{Receiver, Waits};
 use super::settings::Settings;
 use super::*;
 use model::{ConnId, Encap, HostId, Lifetime, Signal};
+use parts::Described;
 use parts::arriving::Came;
 use testkit::{A, B, Pair};
 use units::{Rate, Time};
 
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap()).unwrap()
+    PHOST.read(&text.parse().unwrap()).unwrap()
 }
 
 /// The ladder of a conversation that `script` writes down and that comes to its end.
@@ -314,7 +315,7 @@ fn short_messages_go_before_long_ones_unless_levels_are_off() {
 fn parameters_survive_their_own_table_and_refuse_nonsense() {
     for text in ["", "profile = \"artefact\"", "window = 49\nrelax = 151"] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved()), Ok(read));
+        assert_eq!(PHOST.read(&read.resolved()), Ok(read));
     }
     let refusals: String = [
         "window = 0",
@@ -322,12 +323,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "sender = \"longest\"",
         "linger = \"1s\"",
     ]
-    .map(|text| {
-        Params::read(&text.parse().unwrap())
-            .unwrap_err()
-            .to_string()
-            + "\n"
-    })
+    .map(|text| PHOST.read(&text.parse().unwrap()).unwrap_err().to_string() + "\n")
     .concat();
     insta::assert_snapshot!(refusals);
 }

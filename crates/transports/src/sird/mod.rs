@@ -22,33 +22,28 @@ pub use params::{Choice, Growth, Levels, Marks, Params};
 use host::Host;
 use model::wire::Codec;
 use model::{Counter, Encap, Endpoint, EndpointConfig, Facts};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport, Unread};
+use parts::keys::{Key, Profiles};
+use parts::{Declared, Entry, Fabric, Factory, ParamError, Unread};
+use toml::Table;
 use units::{Rate, Span};
 
 /// SIRD in the registry.
-pub static SIRD: Sird = Sird;
+pub static SIRD: Entry<Params> = Entry::new(
+    "sird",
+    "receivers give credit as senders and switches say they can use it (NSDI 2025)",
+);
 
-/// The transport "sird".
-pub struct Sird;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
+    const COUNTERS: &'static [Counter] = host::Counts::ALL;
 
-impl Transport for Sird {
-    fn name(&self) -> &'static str {
-        "sird"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "receivers give credit as senders and switches say they can use it (NSDI 2025)"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        params::parameters()
-    }
-    fn counters(&self) -> &'static [Counter] {
-        host::Counts::ALL
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        self.consistent()
     }
 }
 
@@ -68,17 +63,11 @@ impl Factory for Params {
     fn patience(&self) -> Option<(&'static str, Span)> {
         Some(("timeout", self.timeout))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, rate: Rate, encap: Encap) -> Fabric {
         Fabric {
             mark: self.mark_spec(rate, encap),
             priorities: if self.levels == Levels::One { 1 } else { 2 },
             ..Fabric::default()
         }
-    }
-    fn resolved(&self) -> toml::Table {
-        Self::resolved(self)
     }
 }

@@ -3,9 +3,8 @@
 use model::intent::{MarkAt, MarkSpec};
 use model::{Encap, Facts, HostId};
 use parts::forms::{Number, Or, Size, SizeOf, Time, Word};
-use parts::keys::{self, Profiles, error};
-use parts::{ParamError, Parameter, Unread};
-use toml::Table;
+use parts::keys::{Profiles, error};
+use parts::{ParamError, Unread, outlives};
 use units::{Bytes, Rate, Span};
 
 parts::worded! {
@@ -53,7 +52,7 @@ parts::params! {
         /// Rate of the fastest host's line, where somebody has told.
         hosts: Option<Rate> = None;
     }
-    static KEYS {
+    pub(super) static KEYS {
         /// wire bytes of a round trip, of which other sizes are multiples, or "auto": what the host's line carries in an
         /// idle one, in whole frames, and a frame
         bdp: Option<Bytes> = None, Or("auto", "a size", SizeOf(Size(1, SIZE_MAX))),
@@ -119,29 +118,17 @@ impl Params {
         ..Self::DEFAULT
     };
 
-    /// Reads `[transport.sird]`.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        if params.linger < params.timeout.times(2) {
-            let message = format!(
-                "is less than twice the timeout: a sender may ask longer than its receiver remembers; set it \
-                 to \"{}\" or more",
-                params.timeout.times(2)
-            );
-            return Err(error("linger", message));
-        }
-        if params.pair > params.budget {
+    /// What no single key can tell.
+    pub(super) fn consistent(&self) -> Result<(), ParamError> {
+        outlives(self.linger, self.timeout)?;
+        if self.pair > self.budget {
             let message = format!(
                 "one sender may have more than all together, which is {} of \"budget\"; set it to that at most",
-                params.budget
+                self.budget
             );
             return Err(error("pair", message));
         }
-        Ok(params)
+        Ok(())
     }
 
     /// The same where the network is known: how long a queue is too long, and which lines are hosts'.
@@ -185,20 +172,10 @@ impl Params {
         let alike = self.unasked == 0.0 && self.levels != Levels::One;
         parts::unread([(alike, ("unasked = 0", &["levels"]))])
     }
-
-    /// Every key with its final value.
-    pub fn resolved(&self) -> Table {
-        keys::write(KEYS, self.profile, self)
-    }
 }
 
 /// The published evaluation, and its simulator. [sird artefact: epfl-dcsl/SIRD-Simulator, ns-2.34, `r2p2-cc-hybrid.cc`]
-const PROFILES: &Profiles<Params> = &[
+pub(super) const PROFILES: &Profiles<Params> = &[
     ("nsdi25", || Params::DEFAULT),
     ("artefact", || Params::ARTEFACT),
 ];
-
-/// Every key, as the documentation shows it.
-pub(super) fn parameters() -> Vec<Parameter> {
-    keys::document(PROFILES, KEYS, &Params::DEFAULT)
-}

@@ -2,13 +2,14 @@
 
 use super::*;
 use model::{ConnId, HostId, Signal};
+use parts::Described;
 use testkit::{A, B, Pair};
 use units::{Rate, Time};
 
 const C: HostId = HostId(2);
 
 fn params(text: &str) -> Params {
-    Params::read(&text.parse().unwrap()).unwrap()
+    SIRD.read(&text.parse().unwrap()).unwrap()
 }
 
 /// A conversation that `script` writes down, between so many hosts.
@@ -438,7 +439,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "mark = \"90kB\"\nreorder = \"9us\"",
     ] {
         let read = params(text);
-        assert_eq!(Params::read(&read.resolved()), Ok(read));
+        assert_eq!(SIRD.read(&read.resolved()), Ok(read));
     }
     let refusals: String = [
         "budget = 0",
@@ -447,12 +448,7 @@ fn parameters_survive_their_own_table_and_refuse_nonsense() {
         "linger = \"1s\"",
         "levels = \"three\"",
     ]
-    .map(|text| {
-        Params::read(&text.parse().unwrap())
-            .unwrap_err()
-            .to_string()
-            + "\n"
-    })
+    .map(|text| SIRD.read(&text.parse().unwrap()).unwrap_err().to_string() + "\n")
     .concat();
     insta::assert_snapshot!(refusals);
 }

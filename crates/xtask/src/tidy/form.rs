@@ -1,10 +1,11 @@
-//! The form of a transport costs little: what it declares, registers and forwards is counted, and so are values that
-//! parameters write in a form of their own: tables of words, `Own` forms, and what reads and writes them; and so is what
-//! describes a packet outside its declaration. Words that `parts::worded!` gives to values stand beside these and take no
-//! line.
+//! The form of a transport costs little: what it declares, registers and forwards is counted, wherever it stands; and so
+//! are values that parameters write in a form of their own: tables of words, `Own` forms, and what reads and writes them;
+//! and functions that name a transport, list its keys, read or write its parameters, or describe a packet outside its
+//! declaration. Words that `parts::worded!` gives to values stand beside these and take no line.
 //!
-//! Profiles are no form. They are content, as the law of a transport is: a published set of numbers, one a line, each of
-//! which a paper or an artefact has. A fourth profile makes a transport no harder to begin.
+//! A rule over several keys that has a function of its own is no form: it says what fits together. Profiles are none, either.
+//! They are content, as the law of a transport is: a published set of numbers, one a line, each of which a paper or an
+//! artefact has. A fourth profile makes a transport no harder to begin.
 
 use super::{Finding, Tree, numbered};
 
@@ -18,15 +19,29 @@ const PER_FIELD: usize = 2;
 /// The declarations.
 const MACROS: [&str; 2] = ["model::header! {", "parts::params! {"];
 /// Whose implementations are form.
-const TRAITS: [&str; 5] = [
+const TRAITS: [&str; 7] = [
     " Transport for ",
     " Factory for ",
+    " Declared for ",
+    " Described for ",
     " Codec for ",
     "Value for ",
     "Form<",
 ];
-/// Types of the constants that say how a parameter is written.
-const FORMS: [&str; 4] = [": [(&str, ", ": &[(&str, ", ": Own<", "Words<"];
+/// Types of the constants that say how a parameter is written, and of those that the registry lists.
+const FORMS: [&str; 5] = [": [(&str, ", ": &[(&str, ", ": Own<", "Words<", ": Entry<"];
+/// What the first line of a function has, by name or by what it makes, that is form wherever it stands.
+const FUNCTIONS: [&str; 9] = [
+    "fn name(",
+    "fn summary(",
+    "fn read(table",
+    "fn read(&self, table",
+    "-> Vec<Parameter>",
+    "Key<",
+    "-> Table {",
+    "-> toml::Table {",
+    "-> &'static dyn Codec",
+];
 
 /// Whether form begins with a line at the margin; it ends with the next line there that ends an item.
 fn begins(line: &str) -> bool {
@@ -46,21 +61,27 @@ fn ends(line: &str) -> bool {
     line.starts_with('}') || one_line || (!line.starts_with(' ') && line.ends_with(';'))
 }
 
-/// Lines of functions that describe packets: those of a header that make a text, but for its tests.
-fn describing(header: &str) -> usize {
+/// Lines of functions that are form though they stand in no declaration: what `is_form` says of their first lines, but
+/// for what tests and `counted` lines have.
+fn functions(text: &str, counted: &[usize], is_form: impl Fn(&str) -> bool) -> usize {
     let mut lines = 0;
     let mut until = None;
-    for (_, line) in numbered(header).take_while(|(_, line)| *line != "#[cfg(test)]") {
+    for (number, line) in numbered(text).take_while(|(_, line)| *line != "mod tests {") {
         let indent = line.len() - line.trim_start().len();
-        if line.contains("fn ") && line.contains("-> String") {
+        if until.is_none() && line.contains("fn ") && is_form(line) {
             until = Some(format!("{}}}", " ".repeat(indent)));
         }
-        lines += usize::from(until.is_some());
+        lines += usize::from(until.is_some() && !counted.contains(&number));
         if until.as_deref() == Some(line) {
             until = None;
         }
     }
     lines
+}
+
+/// Whether the first line of a function says that it is form.
+fn speaks_of_form(line: &str) -> bool {
+    FUNCTIONS.iter().any(|words| line.contains(words))
 }
 
 /// No transport's form has more lines than it may.
@@ -74,7 +95,7 @@ pub(super) fn form_is_short(tree: &Tree) -> Vec<Finding> {
             for (_, text) in tree.within(folder, ".rs").filter(|(path, _)| !tests(path)) {
                 form.add(text);
             }
-            form.lines += describing(header);
+            form.lines += functions(header, &[], |line| line.contains("-> String"));
             if form.lines > form.allowed() {
                 let message = format!(
                     "the form of this transport has {} lines: {LIMIT}, {PER_PARAMETER} for each of {} parameters and \
@@ -106,7 +127,8 @@ impl Form {
     /// Adds what stands in one file.
     fn add(&mut self, text: &str) {
         let (mut inside, mut keys) = (false, false);
-        for (_, line) in numbered(text) {
+        let mut counted = Vec::new();
+        for (number, line) in numbered(text) {
             if begins(line) {
                 inside = true;
             }
@@ -115,16 +137,18 @@ impl Form {
                 continue;
             }
             self.lines += 1;
+            counted.push(number);
             self.fields += fields(trimmed);
             let name = trimmed.starts_with(|c: char| c.is_ascii_lowercase());
             self.parameters += usize::from(keys && name && trimmed.contains(" = "));
-            if trimmed.contains("static ") && trimmed.ends_with('{') {
+            if trimmed.split(' ').any(|word| word == "static") && trimmed.ends_with('{') {
                 keys = true;
             }
             if ends(line) {
                 (inside, keys) = (false, false);
             }
         }
+        self.lines += functions(text, &counted, speaks_of_form);
     }
 }
 
@@ -210,7 +234,45 @@ mod tests {
     fn what_describes_packets_outside_their_declaration_is_counted() {
         let text = "model::header! {\n}\n\nimpl Data {\n    fn says(self) -> String {\n        of(self)\n    }\n\n    \
                     fn end(self) -> u64 {\n    }\n}\n\nfn more() -> String {\n}\n#[cfg(test)]\nfn t() -> String {\n}\n";
-        assert_eq!(describing(text), 3 + 2);
+        let describing = |text| functions(text, &[], |line| line.contains("-> String"));
+        assert_eq!(
+            describing(&text.replace("#[cfg(test)]", "#[cfg(test)]\nmod tests {")),
+            3 + 2
+        );
+    }
+
+    #[test]
+    fn names_and_lists_of_keys_are_counted_wherever_they_stand() {
+        for (text, lines) in [
+            (
+                "impl Kind {\n    const fn name(self) -> &'static str {\n        match self {}\n    }\n}\n",
+                3,
+            ),
+            (
+                "fn keys_of(kind: Kind) -> impl Iterator<Item = &'static Key<Params>> {\n    KEYS.iter()\n}\n",
+                3,
+            ),
+            (
+                "impl Params {\n    pub fn resolved(&self) -> Table {\n        all()\n    }\n\n    fn law() {\n    }\n}\n",
+                3,
+            ),
+            (
+                "pub(super) fn parameters() -> Vec<Parameter> {\n    all()\n}\n",
+                3,
+            ),
+            (
+                "pub static HOMA: Entry<Params> = Entry::new(\n    \"homa\",\n    \"grants\",\n);\n",
+                4,
+            ),
+            (
+                "impl Factory for Params {\n    fn resolved(&self) -> Table {\n        all()\n    }\n}\n",
+                5,
+            ),
+        ] {
+            let mut form = Form::default();
+            form.add(text);
+            assert_eq!(form.lines, lines, "{text}");
+        }
     }
 
     #[test]

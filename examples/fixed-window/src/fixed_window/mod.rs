@@ -11,34 +11,32 @@ pub use params::Params;
 use header::{Accept, Ack, Data, Kind, ORDINAL_BITS, Open, Reset};
 use model::wire::Codec;
 use model::{Encap, Endpoint, EndpointConfig};
-use params::{KEYS, PROFILES};
 use parts::go_back::Sender;
 use parts::host::{Host, Rules};
-use parts::{Fabric, Factory, ParamError, Parameter, Transport, keys};
+use parts::keys::{self, Key, Profiles};
+use parts::{Declared, Entry, Fabric, Factory, ParamError};
+use toml::Table;
 use units::{Rate, Time};
 
 /// The transport, for a registry.
-pub static TRANSPORT: FixedWindow = FixedWindow;
+pub static TRANSPORT: Entry<Params> = Entry::new(
+    "fixed-window",
+    "a window of fixed size per connection, and back to the first missing byte after a loss",
+);
 
-/// The transport "fixed-window".
-#[derive(Debug)]
-pub struct FixedWindow;
+impl Declared for Params {
+    const KEYS: &'static [Key<Self>] = params::KEYS;
+    const PROFILES: &'static Profiles<Self> = params::PROFILES;
+    const CODEC: &'static dyn Codec = &header::CODEC;
 
-impl Transport for FixedWindow {
-    fn name(&self) -> &'static str {
-        "fixed-window"
+    fn profile(&self) -> &'static str {
+        self.profile
     }
-    fn summary(&self) -> &'static str {
-        "a window of fixed size per connection, and back to the first missing byte after a loss"
-    }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        keys::document(PROFILES, KEYS, &Params::DEFAULT)
-    }
-    fn configure(&self, table: &toml::Table) -> Result<Box<dyn Factory>, ParamError> {
-        Ok(Box::new(Params::read(table)?))
+    fn agree(&mut self, _: &Table) -> Result<(), ParamError> {
+        if self.retry > self.retry_max {
+            return Err(keys::error("retry", "is longer than retry_max"));
+        }
+        Ok(())
     }
 }
 
@@ -47,18 +45,12 @@ impl Factory for Params {
         let bytes = config.bdp().get() * u64::from(self.window) / 100;
         Box::new(Host::new(Window { bytes }, config, self.limits()))
     }
-    fn codec(&self) -> &'static dyn Codec {
-        &header::CODEC
-    }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         // It asks nothing of the ports: no credit queue, no marks, one priority.
         Fabric {
             priorities: 1,
             ..Fabric::default()
         }
-    }
-    fn resolved(&self) -> toml::Table {
-        keys::write(KEYS, self.profile, self)
     }
 }
 

@@ -1,11 +1,9 @@
 //! What can be set, its defaults and where they come from.
 
 use super::header::PAYLOAD_MAX;
-use parts::ParamError;
 use parts::forms::Count;
 use parts::host::{Limits, Retry, Token, WAIT};
-use parts::keys::{self, Profiles};
-use toml::Table;
+use parts::keys::Profiles;
 use units::Span;
 
 parts::params! {
@@ -33,19 +31,6 @@ parts::params! {
 pub(super) const PROFILES: &Profiles<Params> = &[("default", || Params::DEFAULT)];
 
 impl Params {
-    /// Reads the table of a scenario.
-    ///
-    /// # Errors
-    /// The key that is wrong and what to write instead.
-    pub fn read(table: &Table) -> Result<Self, ParamError> {
-        let (_, mut params) = keys::profile(table, PROFILES)?;
-        keys::apply(KEYS, table, &mut params)?;
-        if params.retry > params.retry_max {
-            return Err(keys::error("retry", "is longer than retry_max"));
-        }
-        Ok(params)
-    }
-
     /// What a host is told.
     pub(super) fn limits(&self) -> Limits {
         Limits {

@@ -1,24 +1,22 @@
 //! Profiles, wrong values and the forms of a host's delay.
 
+use super::super::EXPRESSPASS;
 use super::*;
+use parts::Described;
+use toml::Table;
 
 fn read(text: &str) -> Result<Params, String> {
     let table: Table = text.parse().unwrap();
-    Params::read(&table, FirstRtt::Silent)
-        .map(|(_, params)| params)
-        .map_err(|error| error.to_string())
+    EXPRESSPASS.read(&table).map_err(|error| error.to_string())
 }
 
 #[test]
 fn every_profile_comes_back_from_its_own_table() {
-    for &(name, _) in PROFILES {
-        let params = Params::profile(name).unwrap();
-        let table = keys::write(KEYS, name, &params);
-        assert_eq!(table.len(), KEYS.len() + 1);
-        assert_eq!(
-            Params::read(&table, FirstRtt::Silent).unwrap(),
-            (name, params)
-        );
+    for &(name, params) in PROFILES {
+        let table = params().resolved();
+        assert_eq!(table["profile"].as_str(), Some(name));
+        assert!(!table.contains_key("burst"), "nothing bursts");
+        assert_eq!(EXPRESSPASS.read(&table), Ok(params()));
         // And through text, as a resolved scenario is written.
         let again: Table = toml::to_string(&table).unwrap().parse().unwrap();
         assert_eq!(again, table);
@@ -28,10 +26,10 @@ fn every_profile_comes_back_from_its_own_table() {
 #[test]
 fn profiles_differ_where_the_sources_do() {
     let differences = |name| {
-        let (ours, theirs) = (Params::default(), Params::profile(name).unwrap());
-        let table = |params| keys::write(KEYS, "", params);
-        let (ours, theirs) = (table(&ours), table(&theirs));
+        let theirs = read(&format!("profile = \"{name}\"")).unwrap();
+        let (ours, theirs) = (Params::default().resolved(), theirs.resolved());
         let changed = theirs.iter().filter(|(key, value)| ours[*key] != **value);
+        let changed = changed.filter(|(key, _)| *key != "profile");
         let list: Vec<_> = changed
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
@@ -97,9 +95,9 @@ fn a_wrong_value_is_refused_with_the_fix() {
     let config = EndpointConfig::new(model::HostId(0), units::Rate::gbps(10), Encap::PAPER);
     let share = |line_share| {
         let config = config.clone().with(|told| told.line_share = line_share);
-        Params::read(&Table::new(), FirstRtt::Silent)
+        EXPRESSPASS
+            .read(&Table::new())
             .unwrap()
-            .1
             .credit_spec_at(&config)
             .share
     };

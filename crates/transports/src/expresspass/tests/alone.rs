@@ -620,7 +620,7 @@ fn what_was_held_by_a_pause_leaves_after_it() {
 
 /// What a host says that opens three connections at once.
 fn three_bursts(table: &str) -> Vec<String> {
-    let (_, params) = Params::read(&table.parse().unwrap(), FirstRtt::Aeolus).unwrap();
+    let params = AEOLUS.read(&table.parse().unwrap()).unwrap();
     let mut host = Alone::with(A, &params);
     host.step(|endpoint, cx| {
         for n in 0..3 {

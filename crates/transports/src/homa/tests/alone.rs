@@ -209,7 +209,7 @@ fn what_waits_behind_more_urgent_packets_is_not_asked_for_till_half_of_the_timeo
 }
 
 fn with_bursts(text: &str) -> Alone<Host> {
-    let params = Params::read(&text.parse().unwrap(), FirstRtt::Aeolus).unwrap();
+    let params = AEOLUS.read(&text.parse().unwrap()).unwrap();
     Alone::new(Host::new(&params, &config()))
 }
 

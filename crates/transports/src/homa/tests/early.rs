@@ -1,12 +1,13 @@
 //! The first round trip where switches drop it first.
 
 use super::*;
+use parts::Described;
 use testkit::Pair;
 
 const PUBLISHED: &str = "profile = \"sigcomm18\"\nunscheduled = \"5840B\"";
 
 pub(super) fn aeolus(text: &str) -> Params {
-    Params::read(&text.parse().unwrap(), FirstRtt::Aeolus).unwrap()
+    AEOLUS.read(&text.parse().unwrap()).unwrap()
 }
 
 /// A conversation under Aeolus among so many hosts.
@@ -326,14 +327,11 @@ fn a_grant_releases_what_its_range_holds_also_where_heads_count_anew() {
 
 #[test]
 fn what_may_be_dropped_is_always_made_good_and_the_rule_is_a_parameter() {
-    let read = |text: &str| Params::read(&text.parse().unwrap(), FirstRtt::Aeolus);
+    let read = |text: &str| AEOLUS.read(&text.parse().unwrap());
     let found =
         read("profile = \"sigcomm18\"\ndrop_threshold = \"30KB\"\ndrop_by = \"ecn\"").unwrap();
     assert!(found.recovery);
-    assert_eq!(
-        Params::read(&found.resolved(), FirstRtt::Aeolus),
-        Ok(found.clone())
-    );
+    assert_eq!(AEOLUS.read(&found.resolved()), Ok(found.clone()));
     let drop = Factory::fabric(&found, Rate::gbps(10), Encap::PAPER)
         .drop
         .unwrap();

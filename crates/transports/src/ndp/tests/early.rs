@@ -1,11 +1,12 @@
 //! The first round trip where switches do not trim.
 
 use super::*;
+use parts::Described;
 use parts::connections::Sending;
 use testkit::Pair;
 
 fn aeolus(text: &str) -> Params {
-    Params::read(&text.parse().unwrap(), FirstRtt::Aeolus).unwrap()
+    AEOLUS.read(&text.parse().unwrap()).unwrap()
 }
 
 /// A conversation under Aeolus: `length` bytes from A to B, with a window of four frames.
@@ -239,12 +240,9 @@ fn probes_name_every_frame_once_whatever_the_number_of_ways() {
 
 #[test]
 fn parameters_of_trimming_are_unknown_and_those_of_dropping_known() {
-    let read = |text: &str| Params::read(&text.parse().unwrap(), FirstRtt::Aeolus);
+    let read = |text: &str| AEOLUS.read(&text.parse().unwrap());
     let found = read("drop_threshold = \"30KB\"\ndrop_by = \"ecn\"\nwindow = 12").unwrap();
-    assert_eq!(
-        Params::read(&found.resolved(), FirstRtt::Aeolus),
-        Ok(found.clone())
-    );
+    assert_eq!(AEOLUS.read(&found.resolved()), Ok(found.clone()));
     let drop = Factory::fabric(&found, Rate::gbps(10), Encap::PAPER)
         .drop
         .unwrap();

@@ -35,7 +35,7 @@ fn a_burst_of_which_nothing_came_leaves_again_once() {
 #[test]
 fn a_burst_that_a_credit_ends_has_a_last_probe_though_one_has_just_asked() {
     let text = "probe_every = 2".parse().unwrap();
-    let (_, params) = Params::read(&text, FirstRtt::Aeolus).unwrap();
+    let params = AEOLUS.read(&text).unwrap();
     let mut host = with(&params, 1, 100_000);
     let mut out = Packet::EMPTY;
     // The request and two frames, behind which a probe waits.
