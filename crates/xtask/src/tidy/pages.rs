@@ -22,6 +22,9 @@ const FORM: [&str; 10] = [
     "Files",
 ];
 
+/// Lines that the first part of a page may have, blank ones apart: it is read in a minute. (CONTRIBUTING.md)
+const MINUTE: usize = 20;
+
 /// Where the pages of flow controls are.
 const CONTROLS: &str = "crates/flow-control/src/";
 /// The headings of each of these, in order.
@@ -33,7 +36,7 @@ const FORM_OF_CONTROLS: [&str; 5] = [
     "Evidence",
 ];
 
-/// Every page has the headings of the form, all of them, in order and with text below each.
+/// Every page has the headings of the form, all of them, in order and with text below each, the first not too much.
 pub(super) fn keep_their_form(tree: &Tree) -> Vec<Finding> {
     let transports = tree.within(BASE, ".md").chain(tree.within(TEMPLATE, ""));
     let transports =
@@ -70,18 +73,18 @@ pub(super) fn every_transport_has_one(tree: &Tree) -> Vec<Finding> {
 /// The first departure from the `form` of a page of `what`.
 fn departure(path: &str, text: &str, form: &[&str], what: &str) -> Option<Finding> {
     let mut found: Vec<(usize, &str)> = Vec::new();
-    let mut empty = Vec::new();
+    let mut lines = Vec::new();
     let mut fenced = false;
     for (number, line) in numbered(text) {
         fenced ^= line.starts_with("```");
         match line.strip_prefix("## ") {
             Some(heading) if !fenced => {
                 found.push((number, heading));
-                empty.push(true);
+                lines.push(0);
             }
             _ => {
-                if let Some(last) = empty.last_mut().filter(|_| !line.is_empty()) {
-                    *last = false;
+                if let Some(last) = lines.last_mut().filter(|_| !line.is_empty()) {
+                    *last += 1;
                 }
             }
         }
@@ -92,9 +95,16 @@ fn departure(path: &str, text: &str, form: &[&str], what: &str) -> Option<Findin
             let message = format!("the page of a {what} has '## {wanted}' here, not '{heading}'");
             return Some(Finding::new(path, line, message));
         }
-        if empty[place] {
+        if lines[place] == 0 {
             let message =
                 format!("say something under '{wanted}', if only why there is nothing to say");
+            return Some(Finding::new(path, line, message));
+        }
+        if place == 0 && lines[place] > MINUTE {
+            let message = format!(
+                "'{wanted}' has {} lines, blank ones apart, and {MINUTE} are a minute; move the rest to other headings",
+                lines[place]
+            );
             return Some(Finding::new(path, line, message));
         }
     }
@@ -145,6 +155,12 @@ mod tests {
         assert_eq!(found(&short), [format!("{page}:1")]);
         let more = format!("{}## More\n\nText.\n", whole());
         assert_eq!(found(&more), [format!("{page}:33")]);
+        let minute = |lines| {
+            let text = format!("minute\n\n{}", "Text.\n\n".repeat(lines));
+            found(&whole().replacen("minute\n\nText.\n", &text, 1))
+        };
+        assert_eq!(minute(MINUTE), [""; 0]);
+        assert_eq!(minute(MINUTE + 1), [format!("{page}:3")]);
         let silent = whole().replace("## Evidence\n\nText.\n", "## Evidence\n\n");
         assert_eq!(found(&silent), [format!("{page}:24")]);
     }
