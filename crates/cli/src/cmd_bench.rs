@@ -6,10 +6,11 @@
 //! else uses the machine. Set-up has workloads of its own, which are counted per host.
 
 use crate::args::{BenchArgs, Global};
-use crate::bench_cases::{self, CASES, Case, Per, Sized};
 use crate::exit;
 use crate::screen::Screen;
 use model::Encap;
+use results::stats::median;
+use scenario::bench::{self, CASES, Case, Per, Sized};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
@@ -88,7 +89,7 @@ fn chosen(
     let cases: Vec<&Case> = if args.cases.is_empty() {
         CASES.iter().collect()
     } else {
-        let find = |name: &String| bench_cases::find(name).ok_or_else(|| unknown(name));
+        let find = |name: &String| bench::find(name).ok_or_else(|| unknown(name));
         args.cases.iter().map(find).collect::<Result<_, _>>()?
     };
     let transports = args.transports.iter().map(|name| {
@@ -329,7 +330,7 @@ fn now() -> std::time::Instant {
 /// One measurement, in this process.
 fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
     let (Some(case), Some(transport)) = (
-        bench_cases::find(name),
+        bench::find(name),
         args.transports
             .first()
             .and_then(|name| global.transports.find(name)),
@@ -365,12 +366,6 @@ fn single(name: &str, args: &BenchArgs, global: &Global, screen: &Screen) -> i32
     });
     screen.print(&format!("{said}\n"));
     exit::OK
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
 }
 
 /// How many times slower the other program is: the median of the ratios, pair by pair.
@@ -506,7 +501,7 @@ fn limits(path: &std::path::Path, known: &Registry) -> Result<Vec<Limit>, Failur
     let mut limits = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let limit = Limit::parse(line).and_then(|limit| match limit {
-            Some(limit) if bench_cases::find(&limit.case).is_none() => Err("no such workload"),
+            Some(limit) if bench::find(&limit.case).is_none() => Err("no such workload"),
             Some(limit) if known.find(&limit.transport).is_none() => Err("no such transport"),
             limit => Ok(limit),
         });
@@ -562,7 +557,7 @@ mod tests {
     #[test]
     fn a_limit_is_a_number_or_a_multiple_of_another_workload() {
         let row = |name, instructions| Row {
-            case: bench_cases::find(name).unwrap(),
+            case: bench::find(name).unwrap(),
             transport: "dctcp",
             hops: 1,
             ns_per_hop: vec![],

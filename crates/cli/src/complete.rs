@@ -223,7 +223,7 @@ fn values(arg: &Arg, current: &str, global: &Global) -> Vec<Word> {
         "names" => with(with(experiments(), claims()), paths(current, &[])),
         "transport" => transports(global),
         "transports" => listed(current, &transports(global)),
-        "cases" => crate::bench_cases::CASES
+        "cases" => scenario::bench::CASES
             .iter()
             .map(|case| word(case.name, ""))
             .collect(),

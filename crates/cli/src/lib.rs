@@ -3,7 +3,6 @@
 //! `report`, what is expected of a published figure in `experiments`.
 
 mod args;
-mod bench_cases;
 pub mod carried;
 mod cmd_advise;
 mod cmd_bench;

@@ -4,6 +4,7 @@ mod catalogue;
 mod curve;
 mod each;
 mod figure;
+pub mod find_load;
 mod metric;
 mod sentence;
 pub mod sweep;

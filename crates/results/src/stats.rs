@@ -164,6 +164,13 @@ impl<T: Value> Sorted<T> {
     }
 }
 
+/// The middle of some figures, of an even number the greater one; none of none.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
 /// Jain's fairness index: 1 where all have the same, 1/n where one has all. [Jain 1984]
 /// `None` where all have nothing.
 pub fn jain(shares: &[f64]) -> Option<f64> {
@@ -243,6 +250,13 @@ mod tests {
                 at_least: false,
             })
             .collect()
+    }
+
+    #[test]
+    fn the_middle_of_an_even_number_of_figures_is_the_greater_one() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(3.0));
+        assert_eq!(median(&[]), None);
     }
 
     #[test]

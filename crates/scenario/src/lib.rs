@@ -8,6 +8,7 @@
 mod ahead;
 mod assemble;
 mod base;
+pub mod bench;
 mod beside;
 pub mod builtin;
 mod cases;

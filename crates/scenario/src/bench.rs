@@ -1,4 +1,5 @@
-//! The workloads that `tidegate bench` measures: fixed, so that numbers can be compared over time.
+//! The workloads that `tidegate bench` measures: fixed, so that numbers can be compared over time. They are assembled
+//! without a scenario: the first page of cases says what each is, then come their fabrics and traffic, and what runs one.
 
 use model::intent::{Memory, PortSpec, SwitchSpec};
 use model::{Encap, EndpointConfig, Rng, stream};
@@ -21,9 +22,12 @@ const MEMORY: Bytes = Bytes(12_000_000);
 const SEED: u64 = 1;
 
 /// One workload.
-pub(crate) struct Case {
-    pub(crate) name: &'static str,
-    pub(crate) what: &'static str,
+#[derive(Debug)]
+pub struct Case {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub what: &'static str,
     topology: fn(Span) -> Topology,
     traffic: fn(&Topology, u64) -> Traffic,
     /// Length of a run that is timed.
@@ -33,7 +37,7 @@ pub(crate) struct Case {
     /// Samples every this often.
     probe: Option<Span>,
     /// What its cost is counted by.
-    pub(crate) per: Per,
+    pub per: Per,
     ports: Ports,
 }
 
@@ -64,16 +68,17 @@ enum Length {
 }
 
 /// The frames and messages of a workload, where they are others than its own.
-#[derive(Clone, Copy)]
-pub(crate) struct Sized {
-    pub(crate) encap: Encap,
+#[derive(Clone, Copy, Debug)]
+pub struct Sized {
+    /// Heads and payload of frames.
+    pub encap: Encap,
     /// Bytes of each message.
-    pub(crate) message: Option<u64>,
+    pub message: Option<u64>,
 }
 
 /// What the cost of a workload is counted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Per {
+pub enum Per {
     /// Packet-hops of a run, set-up left out.
     Hop,
     /// Hosts of a network that is built and routed, with nothing simulated.
@@ -81,7 +86,7 @@ pub(crate) enum Per {
 }
 
 /// Every workload, in the order of the table.
-pub(crate) const CASES: [Case; 16] = [
+pub const CASES: [Case; 16] = [
     Case {
         name: "permutation-128",
         what: "128 hosts, fat tree k=8, 1 us links",
@@ -474,13 +479,13 @@ fn controlled(
 }
 
 /// The case of that name.
-pub(crate) fn find(name: &str) -> Option<&'static Case> {
+pub fn find(name: &str) -> Option<&'static Case> {
     CASES.iter().find(|case| case.name == name)
 }
 
 impl Case {
     /// Whether all its messages are of one length.
-    pub(crate) fn is_sized(&self) -> bool {
+    pub fn is_sized(&self) -> bool {
         matches!(self.full, Length::Bytes(_))
     }
 
@@ -493,7 +498,7 @@ impl Case {
     }
 
     /// Runs it, `percent` of its full length, with every parameter of `transport` at its default.
-    pub(crate) fn run(
+    pub fn run(
         &self,
         transport: &dyn Transport,
         percent: u64,
