@@ -720,4 +720,29 @@ mod tests {
         assert!(!asking.wants(HostId(1), (6, 0, 0)));
         assert!(!asking.wants(HostId(2), (5, 0, 0)));
     }
+
+    #[test]
+    fn several_messages_of_a_sender_have_the_place_of_the_first_and_one_another_of_its_own() {
+        let (settings, peer) = (settings(), HostId(1));
+        let clock = Clock::new(&settings);
+        let mut asking = Asking::default();
+        let [long, short] = [(9, 0, 0), (5, 0, 1)];
+        let want = |asking: &mut Asking, old, new| {
+            asking.change(Time::ZERO, peer, (old, new), &clock, &settings);
+            (asking.only(peer), asking.first_of_several(peer))
+        };
+        assert_eq!(want(&mut asking, None, Some(long)), (Some(long), None));
+        assert_eq!(want(&mut asking, None, Some(short)), (None, Some(short)));
+        // The long one comes to have less to come than the other.
+        asking.rank_anew(peer, long, (2, 0, 0));
+        assert_eq!(asking.first_of_several(peer), Some((2, 0, 0)));
+        assert!(!asking.wants(peer, long));
+        // It is cancelled, and then the other.
+        assert_eq!(
+            want(&mut asking, Some((2, 0, 0)), None),
+            (Some(short), None)
+        );
+        assert_eq!(want(&mut asking, Some(short), None), (None, None));
+        assert!(asking.pairs.is_empty());
+    }
 }

@@ -168,4 +168,25 @@ mod tests {
             assert!(clock.shift.unwrap() < 10 * 4 * EPOCHS);
         }
     }
+
+    #[test]
+    fn a_new_clock_is_ahead_by_a_time_that_is_drawn_once() {
+        let mut rng = Rng::stream(1, model::stream::TEST, 0);
+        let mut ahead = |most| {
+            let mut new = Clock {
+                shift: None,
+                ..clock(0)
+            };
+            assert_eq!(new.shift(), 0, "before it is asked for");
+            new.start_ahead(&mut rng, Span(most));
+            let drawn = new.shift.unwrap();
+            new.start_ahead(&mut rng, Span(1_000_000));
+            assert_eq!(new.shift, Some(drawn), "it is not drawn again");
+            drawn
+        };
+        assert_eq!(ahead(0), 0);
+        let mut drawn = [(); 200].map(|()| ahead(3));
+        drawn.sort_unstable();
+        assert_eq!((drawn[0], drawn[199]), (0, 3));
+    }
 }

@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod limits;
+mod rare;
 mod wire;
 
 use super::header::Syn;

@@ -379,3 +379,55 @@ fn links(shape: &Shape, [a, b]: [Seat; 2], way: u32) -> ([u32; 4], usize) {
     let all = [from, racks + to, 2 * racks + out, 2 * racks + pods + into];
     (all, if a.pod == b.pod { 2 } else { 4 })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use units::Rate;
+
+    /// Two pods of two racks of two hosts, with two ways up from a rack and two from each switch above.
+    fn pods() -> Shape {
+        let rate = Rate::gbps(100);
+        let tier = Some(Tier::new(2, rate, rate));
+        let seat = |host: u32| Seat {
+            rack: host / 2,
+            pod: host / 4,
+            width: PARTS,
+        };
+        Shape {
+            seats: (0..8).map(seat).collect(),
+            racks: 4,
+            pods: 2,
+            up: tier,
+            core: tier,
+            links: Vec::new(),
+            routes: BTreeMap::new(),
+            rate,
+        }
+    }
+
+    #[test]
+    fn every_way_has_links_of_its_own_and_each_link_one_number() {
+        let shape = pods();
+        let on = |a: usize, b: usize, way| {
+            let (all, count) = links(&shape, [shape.seats[a], shape.seats[b]], way);
+            all[..count].to_vec()
+        };
+        // Eight links up from racks, eight down to them, eight from pods and eight to them.
+        assert_eq!(on(0, 2, 0), [0, 8 + 2]);
+        assert_eq!(on(0, 2, 1), [1, 8 + 3]);
+        assert_eq!(on(2, 6, 0), [2, 8 + 6, 16, 24 + 4]);
+        assert_eq!(on(2, 6, 3), [3, 8 + 7, 16 + 3, 24 + 7]);
+        let mut used: Vec<u32> = (0..8)
+            .flat_map(|a| (0..8).map(move |b| (a, b)))
+            .filter(|&(a, b)| shape.seats[a].rack != shape.seats[b].rack)
+            .flat_map(|(a, b)| (0..4).flat_map(move |way| [(a, b, way)]))
+            .filter(|&(a, b, way)| way < 2 || shape.seats[a].pod != shape.seats[b].pod)
+            .flat_map(|(a, b, way)| on(a, b, way))
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        assert_eq!(used, (0..32).collect::<Vec<_>>());
+    }
+}

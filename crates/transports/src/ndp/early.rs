@@ -468,4 +468,27 @@ mod tests {
         let late: Vec<u64> = (0..10).filter(|n| probed.is_late(n * 1_000)).collect();
         assert_eq!(late, [1, 5, 9]);
     }
+
+    /// Four frames on two ways: of those that are confirmed nothing is unknown, and nothing is lost.
+    #[test]
+    fn of_what_has_been_confirmed_no_frame_is_unknown_or_lost() {
+        let mut early = Early::new(4);
+        for frame in 0..4u16 {
+            let way = early.way(2, || frame);
+            assert_eq!(way, frame % 2);
+            early.sent(u64::from(frame) * 1_000);
+            early.check();
+        }
+        early.close();
+        let unknown = |early: &Early| [0, 1_000, 2_000, 3_000].map(|at| early.is_unknown(at));
+        assert_eq!(unknown(&early), [true; 4]);
+        early.confirm(2_000);
+        assert_eq!(unknown(&early), [false, false, true, true]);
+        // A word about the probe of the first way tells that its last frame is lost, and the confirmed one is not.
+        early.hear(2_000, true);
+        assert_eq!((early.take_lost(), early.take_lost()), (Some(2), None));
+        early.confirm(4_000);
+        assert_eq!(unknown(&early), [false; 4]);
+        assert_eq!(early.take_lost(), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! One host, and packets from whoever tells it something.
 
 use super::params;
-use crate::homa::header::{Data, Got, Grant, Granted, Probe, ProbeAck};
+use crate::homa::header::{Data, Got, Grant, Granted, NeedAck, Probe, ProbeAck};
 use crate::homa::host::Host;
 use crate::homa::sender::{Sender, Silence};
 use crate::homa::settings::Settings;
@@ -403,4 +403,59 @@ fn what_a_frame_takes_beyond_its_grant_counts_as_granted() {
         bench.host.conns[slot].rx.granted - before
     };
     assert_eq!([0, 1, 1459, 1460].map(beyond), [0, 1459, 1, 0]);
+}
+
+/// What a host says now, in words.
+fn said(bench: &mut Alone<Host>) -> Vec<String> {
+    let left = std::iter::from_fn(|| bench.poll());
+    left.map(|packet| header::CODEC.describe(&packet)).collect()
+}
+
+/// A connection of one message is forgotten when that has arrived, and remembered for a while: its sender may ask.
+#[test]
+fn a_lone_message_that_has_arrived_is_acknowledged_to_whoever_asks() {
+    let mut bench = alone("");
+    data(&mut bench, 1, 0, 100, 100);
+    said(&mut bench);
+    let acks = |bench: &Alone<Host>| {
+        let mut found = 0;
+        bench.host.counters(&mut |counter, value| {
+            found += if counter.name == "acks" { value } else { 0 };
+        });
+        found
+    };
+    let before = acks(&bench);
+    for nth in 1..=2 {
+        bench.hear(&NeedAck { ordinal: 0 }.packet(A, ConnId(1), 84));
+        assert_eq!(said(&mut bench), ["ACK 1"]);
+        assert_eq!(acks(&bench), before + nth);
+    }
+    // Nobody knows a second one.
+    bench.hear(&NeedAck { ordinal: 0 }.packet(A, ConnId(2), 84));
+    assert_eq!(said(&mut bench), ["RPC_UNKNOWN 0, says the receiver"]);
+    assert_eq!(acks(&bench), before + 2);
+}
+
+/// With room for one grant, the message of a silent peer has it. When that is given up, the other one's turn has come, and
+/// the peer's further message is given up with it.
+#[test]
+fn a_peer_that_is_given_up_leaves_its_room_and_its_other_messages() {
+    let text = "resend_after = \"1ms\"\ntimeout = \"10ms\"\novercommitment = 1\nfifo_share = 0.0";
+    let mut bench = alone(text);
+    for conn in [1, 2] {
+        data(&mut bench, conn, 0, 1460, 1_000_000 + conn);
+    }
+    let granted = |said: &[String]| said.iter().filter(|text| text.starts_with("GRANT")).count();
+    assert!(granted(&said(&mut bench)) > 0);
+    bench.now = bench.now.after(Span::ms(30));
+    for _ in 0..100 {
+        bench.call(Endpoint::on_deadline);
+        said(&mut bench);
+        assert_ne!(bench.events.len(), 1, "both at one moment");
+        bench.now = bench.now.after(Span::ms(1));
+    }
+    let forgotten = [1, 2].map(|conn| Event::Forgotten { conn: ConnId(conn) });
+    assert_eq!(bench.events, forgotten);
+    assert_eq!(bench.host.conns.iter().count(), 0);
+    bench.host.check();
 }

@@ -65,3 +65,46 @@ fn as_much_of_paused_connections_is_set_aside_as_a_line_holds_and_no_more() {
     let most = u32::try_from(FIFO_MAX).unwrap();
     assert_eq!([waits(0, most), waits(1, 3)], [Some(0), Some(3)]);
 }
+
+/// A pause turns the line's simple way off, and its end turns it on again only where nothing else needs the other one.
+#[test]
+fn packets_that_leave_after_a_pause_are_ecn_capable_as_before() {
+    let params = Params {
+        drop_by: DropBy::Ecn,
+        ..Params::default().with(FirstRtt::Aeolus)
+    };
+    let mut host = Alone::with(A, &params);
+    host.heed(Signal::PausePriority(0));
+    host.heed(Signal::ResumePriority(0));
+    host.step(|endpoint, cx| {
+        endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
+        endpoint.send(cx, CONN, 1460);
+    });
+    let mut left = Vec::new();
+    let mut out = Packet::EMPTY;
+    while host.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut out)) != Transmit::Nothing {
+        left.push((out.class(), out.ecn() == model::Ecn::Capable0));
+    }
+    let request = (Class::Control, true);
+    assert!(
+        left.contains(&request) && left.contains(&(Class::Unscheduled, false)),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn credits_beyond_those_that_may_wait_for_a_slow_host_are_wasted() {
+    let params = Params {
+        host_delay: HostDelay::Constant(Span::ms(1)),
+        ..Params::default()
+    };
+    let mut host = Alone::with(A, &params);
+    let most = DELAYED_MAX as u32;
+    for sequence in 0..most {
+        host.hear(frames::credit(A, CONN, sequence, 84));
+    }
+    let wasted = |host: &Alone| host.endpoint.totals().credits_wasted;
+    assert_eq!(wasted(&host), 0);
+    host.hear(frames::credit(A, CONN, most, 84));
+    assert_eq!(wasted(&host), 1);
+}
