@@ -430,4 +430,44 @@ mod tests {
         used.dedup();
         assert_eq!(used, (0..32).collect::<Vec<_>>());
     }
+
+    /// Two racks of a host each with a link each way that is a third as fast.
+    #[test]
+    fn a_slow_link_that_is_kept_takes_nothing_that_lasts_into_its_slot() {
+        let (rate, seats) = (
+            Rate::gbps(90),
+            [0, 1].map(|rack| Seat {
+                rack,
+                pod: 0,
+                width: PARTS,
+            }),
+        );
+        let shape = Shape {
+            seats: seats.to_vec(),
+            racks: 2,
+            pods: 1,
+            up: None,
+            core: None,
+            links: vec![Tier::new(1, Rate::gbps(30), rate); 2],
+            routes: BTreeMap::from([((0, 1), vec![0]), ((1, 0), vec![1])]),
+            rate,
+        };
+        let mut room = Room::new(Some(&shape));
+        let fits = |room: &mut Room| [2, 3, 4, 5].map(|slot| room.fits(&shape, seats, slot));
+        assert_eq!(fits(&mut room), [true; 4]);
+        assert!(room.slots() == 3 && !room.is_kept());
+        room.keep(5);
+        assert!(room.is_kept());
+        assert_eq!(
+            fits(&mut room),
+            [true, false, false, false],
+            "three slots long"
+        );
+        // The other way's link is another's.
+        let back = [seats[1], seats[0]];
+        assert!(room.fits(&shape, back, 3) && !room.is_kept());
+        room.clear();
+        assert_eq!(fits(&mut room), [true; 4]);
+        assert!(!room.is_kept());
+    }
 }
