@@ -73,23 +73,23 @@ fn packets_that_leave_after_a_pause_are_ecn_capable_as_before() {
         drop_by: DropBy::Ecn,
         ..Params::default().with(FirstRtt::Aeolus)
     };
-    let mut host = Alone::with(A, &params);
-    host.heed(Signal::PausePriority(0));
-    host.heed(Signal::ResumePriority(0));
-    host.step(|endpoint, cx| {
-        endpoint.connect(cx, CONN, B, Lifetime::OneMessage);
-        endpoint.send(cx, CONN, 1460);
-    });
-    let mut left = Vec::new();
-    let mut out = Packet::EMPTY;
-    while host.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut out)) != Transmit::Nothing {
-        left.push((out.class(), out.ecn() == model::Ecn::Capable0));
-    }
-    let request = (Class::Control, true);
+    let mut host = with(&params, 1, 1_000_000);
+    let conn = ConnId(0);
+    let left = |host: &mut Alone| {
+        let (mut left, mut out) = (Vec::new(), Packet::EMPTY);
+        while host.step(|endpoint, cx| endpoint.poll_transmit(cx, &mut out)) != Transmit::Nothing {
+            left.push((out.class(), out.ecn() == model::Ecn::Capable0));
+        }
+        left
+    };
+    let first = left(&mut host);
     assert!(
-        left.contains(&request) && left.contains(&(Class::Unscheduled, false)),
-        "{left:?}"
+        first.contains(&(Class::Control, true)) && first.contains(&(Class::Unscheduled, false))
     );
+    host.heed(Signal::PauseFlow(ConnId(9)));
+    host.heed(Signal::ResumeFlow(ConnId(9)));
+    host.hear(frames::credit(A, conn, 1, 84));
+    assert_eq!(left(&mut host), [(Class::Scheduled, true)]);
 }
 
 #[test]
