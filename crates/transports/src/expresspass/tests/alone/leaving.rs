@@ -99,7 +99,7 @@ fn credits_beyond_those_that_may_wait_for_a_slow_host_are_wasted() {
         ..Params::default()
     };
     let mut host = Alone::with(A, &params);
-    let most = DELAYED_MAX as u32;
+    let most = u32::try_from(DELAYED_MAX).unwrap();
     for sequence in 0..most {
         host.hear(frames::credit(A, CONN, sequence, 84));
     }
