@@ -443,7 +443,10 @@ impl Assembled {
         let passed = sampled.iter().map(|link| load.seen[link.index()]);
         let most = self.moments_max(sampled.len() as u64, load.hops) * sampled.len() as u64;
         let kept = memory::samples(passed, load.lasts, every, most);
-        let kept = load.news.unwrap_or(kept).min(self.news_max(load.hops));
+        let kept = load
+            .news
+            .unwrap_or(kept)
+            .min(self.news_max(sampled.len() as u64, load.hops));
         // Where there are too many, every second moment is looked at no more, again and again.
         let mut looks = moments.saturating_mul(sampled.len() as u64);
         let mut thinned = 0;
@@ -569,7 +572,7 @@ impl Assembled {
             messages: self.traffic.messages.len() as u64,
             rows: load
                 .news_most
-                .min(self.news_max(load.hops))
+                .min(self.news_max(self.sampled().len() as u64, load.hops))
                 .max(self.samples(load).2),
             samples: self.samples(load).2,
             events: if noted <= HOPS_KEPT_MAX { noted } else { 0 },

@@ -20,8 +20,8 @@ const MOMENTS_FEW: u64 = 16;
 /// Moments of samples that a run keeps, where nobody chose how often they are taken: no chart is wider. [ours]
 const MOMENTS_MAX: u64 = 1 << 10;
 
-/// Moments that are kept whatever they cost. [ours]
-const MOMENTS_LEAST: u64 = 4;
+/// As many moments do not cost too much, whatever they cost. [ours]
+const MOMENTS_LEAST: u64 = 8;
 
 /// Packet-hops for each sample that says something new, where nobody chose how often they are taken. [ours: tables and
 /// report take 4,000 instructions for a row, as many as simulate 8 to 17 packet-hops, so samples take about a tenth of a run]
@@ -44,6 +44,10 @@ pub(crate) struct Collector<'a> {
     sampled: u64,
     /// Packet-hops so far, when the run last told.
     hops: u64,
+    /// Messages that have not ended.
+    left: usize,
+    /// No more samples are taken.
+    is_full: bool,
     rows: Vec<FlowRow>,
     transports: Vec<String>,
     hosts: Vec<String>,
@@ -67,6 +71,8 @@ impl<'a> Collector<'a> {
             every,
             sampled: run.sampled().len() as u64,
             hops: 0,
+            left: run.traffic.messages.len(),
+            is_full: false,
             rows: Vec::new(),
             transports: run.transports(),
             hosts: run.host_names(),
@@ -82,9 +88,19 @@ impl<'a> Collector<'a> {
         (self.ports, self.flows)
     }
 
-    /// Forgets every second moment while there are too many samples.
+    /// Forgets every second moment while there are too many samples. When all messages have ended, and timers ring for a while,
+    /// it forgets what comes, and not what was.
     fn thin(&mut self) {
-        while self.has_too_many() {
+        while !self.is_full && self.has_too_many() {
+            if self.left == 0 {
+                let last = self.ports.moments().last().copied();
+                let last = last.max(self.flows.last().map(|row| row.at));
+                let before = Time(last.map_or(0, |last| last.0.saturating_sub(1)));
+                self.ports.cut(before);
+                self.flows.retain(|row| row.at <= before);
+                self.is_full = true;
+                return;
+            }
             self.every = self.every.times(2);
             let every = self.every.0;
             self.ports.retain(|at| at.0.is_multiple_of(every));
@@ -96,11 +112,9 @@ impl<'a> Collector<'a> {
         if self.run.scenario.output.every.is_some() {
             return self.ports.len() + self.flows.len() > SAMPLES_MAX;
         }
-        let moments = self.ports.moments().len() as u64;
-        let news = (self.ports.news().len() + self.flows.len()) as u64;
-        moments > self.run.moments_max(self.sampled, self.hops)
-            || moments > MOMENTS_LEAST && news > self.run.news_max(self.hops)
-            || news > SAMPLES_MAX as u64
+        self.ports.moments().len() as u64 > self.run.moments_max(self.sampled, self.hops)
+            || self.ports.news().len() as u64 > self.run.news_max(self.sampled, self.hops)
+            || self.flows.len() > SAMPLES_MAX
     }
 }
 
@@ -131,15 +145,16 @@ impl Assembled {
         let (most, sampled) = (SAMPLES_MAX as u64, sampled.max(1));
         match self.scenario.output.every {
             Some(_) => most / sampled,
-            None => (hops.max(most) / sampled).min(MOMENTS_MAX),
+            None => (hops.max(most) / sampled).clamp(MOMENTS_LEAST, MOMENTS_MAX),
         }
     }
 
     /// Most samples that say something new that a run of so many packet-hops keeps. Who chose a period has it.
-    pub(crate) fn news_max(&self, hops: u64) -> u64 {
+    pub(crate) fn news_max(&self, sampled: u64, hops: u64) -> u64 {
+        let (most, few) = (SAMPLES_MAX as u64, MOMENTS_LEAST * sampled);
         match self.scenario.output.every {
-            Some(_) => SAMPLES_MAX as u64,
-            None => (hops / HOPS_PER_SAMPLE).clamp(NEWS_LEAST, SAMPLES_MAX as u64),
+            Some(_) => most,
+            None => (hops / HOPS_PER_SAMPLE).max(NEWS_LEAST).max(few).min(most),
         }
     }
 
@@ -177,7 +192,7 @@ impl Assembled {
     /// That a run was over before its first sample, where somebody chose when that is taken.
     pub(crate) fn unsampled(&self, end: Time) -> Option<String> {
         let every = self.scenario.output.every?;
-        let unsampled = every > Span::ZERO && end < Time(every.0);
+        let unsampled = end > Time::ZERO && end < Time(every.0);
         unsampled.then(|| {
             format!(
                 "no sample was taken, and there is no series.csv: output.every is {every}, and the run ended after {}; set \
@@ -204,6 +219,7 @@ impl Observer for Collector<'_> {
     }
 
     fn completed(&mut self, batch: &[Completion]) {
+        self.left -= batch.len();
         self.rows.clear();
         for completion in batch {
             let base = row(self.run, completion.message, self.ideal);
@@ -222,7 +238,7 @@ impl Observer for Collector<'_> {
     }
 
     fn sampled_every(&self, _: Span) -> Option<Span> {
-        Some(self.every)
+        (!self.is_full).then_some(self.every)
     }
 
     fn ports(&mut self, batch: &[PortSample]) {
@@ -247,10 +263,10 @@ impl Observer for Collector<'_> {
 
     fn flows(&mut self, batch: &[FlowSample]) {
         // That of the ports may have been the sample too many.
-        let every = self.every.0;
+        let (every, is_full) = (self.every.0, self.is_full);
         let kept = batch
             .iter()
-            .filter(|sample| sample.at.0.is_multiple_of(every));
+            .filter(|sample| !is_full && sample.at.0.is_multiple_of(every));
         self.flows.extend(kept.map(|sample| FlowSeriesRow {
             at: sample.at,
             conn: sample.conn,

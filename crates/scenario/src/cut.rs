@@ -14,6 +14,9 @@ use units::{Span, Time};
 /// Of more messages than these it is not asked which links cut them off. [ours]
 const PAIRS_ASKED: usize = 64;
 
+/// Round trips of an idle network after which nothing is under way any more that had passed a link when it went down. [ours]
+const ARRIVED: u64 = 10;
+
 /// A message that began, did not finish, and has no way.
 pub(crate) struct Cut {
     pub(crate) message: usize,
@@ -42,10 +45,12 @@ impl Assembled {
         down
     }
 
-    /// Links that are down at `end` and that no fault brings back, and since when.
+    /// Links that no fault brings back and that are down long enough before `end`, and since when: what had passed them has
+    /// arrived.
     fn down_for_good(&self, end: Time) -> BTreeMap<LinkId, Time> {
+        let passed = self.base_rtt.times(ARRIVED);
         let mut down = self.down(Time::NEVER);
-        down.retain(|_, since| *since <= end);
+        down.retain(|_, since| since.after(passed) <= end);
         down
     }
 

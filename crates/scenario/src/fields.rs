@@ -262,7 +262,7 @@ pub static TABLES: &[TableDef] = &[
             Field::new("warmup", Span, Is("\"0s\""), "Messages that start before this moment do not count."),
             Field::new("window", Span, Unset("all messages after the warm-up count"), "Messages count that start within this time after the warm-up."),
             Field::new("drain", Span, Unset("until every message is done"), "Time after the window for messages to finish."),
-            Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest.").effect("Messages that are unfinished at the default are an error (exit code 3); a run that is told when to end may leave some, but none in a deadlock, and none that began and has no way left that any fault brings back."),
+            Field::new("until", Span, Is("\"10s\""), "The run ends here at the latest.").effect("Messages that are unfinished at the default are an error (exit code 3); a run that is told when to end may leave some, but none in a deadlock, and none that began and for ten round trips has had no way that any fault brings back."),
             Field::new("threads", Count(1, 1024), Is("1"), "Threads.").effect("None on the results: any number gives the same fingerprint."),
             Field::new("encap", Word(words::<Headers>), Is("\"paper\""), "Headers in every IP packet: the papers' 40 B, or ours over UDP, 68 B. Of the 1500 B of run.mtu they leave 1460 B or 1432 B of payload.").source("[xpass artefact]"),
             Field::new("mtu", Bytes, Is("\"1500B\""), "The largest IP packet, from \"1000B\" to \"9000B\", with its headers. On the wire a full frame has 38 B more: Ethernet's header and checksum, preamble and gap.").effect("Where they are not written, switch.buffer and thresholds that count full frames follow.").source("[RFC 894]"),
@@ -275,7 +275,7 @@ pub static TABLES: &[TableDef] = &[
         meaning: "What is written.",
         fields: &[
             Field::new("dir", Text, Unset("out/<name>-<hash of the resolved scenario>"), "Folder of the results."),
-            Field::new("every", Span, Unset("from 1us on, or less in a short run, as seldom as it takes for at most 1,024 moments, and for one sample that says something new in 128 packet-hops"), "Time between two samples of queues and rates; \"0s\" for no samples.").effect("Long runs keep every 2nd, 4th, ... sample, so that their number stays bounded."),
+            Field::new("every", Span, Unset("from 1us on, or less in a short run, as seldom as it takes for at most 1,024 moments, and for one sample that says something new in 128 packet-hops, 8,192 of them at least"), "Time between two samples of queues and rates; \"0s\" for no samples.").effect("Long runs keep every 2nd, 4th, ... sample, so that their number stays bounded."),
             Field::new("ports", List(&Text), Unset("every port of every switch"), "Links to sample, like \"tor0 -> h3\"; * stands for any part of a name, \"* -> *\" for every link."),
             Field::new("memory", Flag, Is("false"), "Also find the most bytes that the memory of each switch held at once, in all and by port, priority and queue, where switches have a flow control: memory.csv.").effect("None on the results."),
             Field::new("data_queues", Flag, Is("false"), "Also find the most bytes of data that were in each port of a switch at once, without control packets: data_max in ports.csv, data_queue_max in summary.json. Where data overtakes data in a port it is a lower bound; under a flow control it is not told.").effect("Runs take a tenth longer. None on the results."),

@@ -236,7 +236,7 @@ impl Scenario {
             may = limit.to_string(); // in all its digits
         }
         let problem = format!(
-            "this run would take {about} {taken} of memory, {may} of it may be taken: {}",
+            "this run would take {about} {taken} of memory, and {may} may be taken: {}",
             what.said(count),
         );
         let more = match enough {

@@ -122,6 +122,12 @@ impl Misfit {
 }
 
 impl Type {
+    /// What a wrong value is told.
+    fn wanted(&self) -> String {
+        let article = if matches!(self, Self::Flag) { "" } else { "a " };
+        format!("this key takes {article}{}", self.describe())
+    }
+
     /// The type in a reference table.
     pub fn describe(&self) -> String {
         match self {
@@ -171,13 +177,12 @@ impl Type {
                 rate if rate > RATE_MAX => Err(Misfit::new(format!(
                     "no line has more than {RATE_MAX}, where a byte takes a picosecond"
                 ))
-                .help(format!("this key takes a {}", self.describe()))),
-                Rate(0) => Err(Misfit::new("a line of rate 0 carries nothing")
-                    .help(format!("this key takes a {}", self.describe()))),
+                .help(self.wanted())),
+                Rate(0) => Err(Misfit::new("a line of rate 0 carries nothing").help(self.wanted())),
                 rate if rate < RATE_MIN => Err(Misfit::new(format!(
                     "no line has less than {RATE_MIN}, where a frame takes seconds"
                 ))
-                .help(format!("this key takes a {}", self.describe()))),
+                .help(self.wanted())),
                 rate => Ok(Value::Rate(rate)),
             },
             (Self::Span, Data::Text(s)) => quantity(s.parse().map(Value::Span)),
@@ -192,16 +197,14 @@ impl Type {
             ))),
             (Self::Count(low, high), Data::Integer(i)) => match u64::try_from(*i) {
                 Ok(n) if n >= *low && n <= *high => Ok(Value::Count(n)),
-                _ => Err(Misfit::new(format!("{i} is out of range"))
-                    .help(format!("this key takes a {}", self.describe()))),
+                _ => Err(Misfit::new(format!("{i} is out of range")).help(self.wanted())),
             },
             (Self::Number(low, high), Data::Integer(_) | Data::Number(_)) => {
                 let x = number(data);
                 if x >= *low && x <= *high {
                     Ok(Value::Number(x))
                 } else {
-                    Err(Misfit::new(format!("{} is out of range", short(x)))
-                        .help(format!("this key takes a {}", self.describe())))
+                    Err(Misfit::new(format!("{} is out of range", short(x))).help(self.wanted()))
                 }
             }
             (Self::Flag, Data::Flag(b)) => Ok(Value::Flag(*b)),
@@ -228,11 +231,9 @@ impl Type {
             (Self::Count(..), Data::Text(s))
                 if s.len() > 18 && s.bytes().all(|b| b.is_ascii_digit()) =>
             {
-                Err(Misfit::new(format!("{s} is out of range"))
-                    .help(format!("this key takes a {}", self.describe())))
+                Err(Misfit::new(format!("{s} is out of range")).help(self.wanted()))
             }
-            _ => Err(Misfit::new(format!("this is {}", data.what()))
-                .help(format!("this key takes a {}", self.describe()))),
+            _ => Err(Misfit::new(format!("this is {}", data.what())).help(self.wanted())),
         }
     }
 }

@@ -91,7 +91,7 @@ fn where_nobody_chose_a_period_samples_cost_a_share_of_the_run_whatever_its_leng
     for (size, most) in [("20KB", 8_192), ("2MB", 8_192), ("20MB", u64::MAX)] {
         let of = |threads| sampled(&lasting(size), "", threads);
         let record = of(1);
-        let news = (record.port_series.news().len() + record.flow_series.len()) as u64;
+        let news = record.port_series.news().len() as u64;
         let most = most.min(record.hops / 128).max(8_192);
         assert!(news <= most, "{size}: {news} of {}", record.hops);
         let moments = record.port_series.moments();
@@ -156,4 +156,31 @@ fn the_shortest_run_has_samples() {
     let record = record.unwrap_or_else(|e| panic!("{e}"));
     assert!(record.end < Time(400_000), "{}", record.end);
     assert!(record.port_series.news().len() > 3);
+}
+
+/// Hosts keep timers for milliseconds after the last of 1,024 messages, and ports are looked at meanwhile.
+#[test]
+fn what_is_sampled_after_the_last_message_takes_the_place_of_nothing() {
+    let text = |more: &str| {
+        format!(
+            "[topology]\nkind = \"fat-tree\"\nk = 8\n[workload]\nkind = \"permutation\"\nsize = \"30KB\"\n[transport]\nkind = \
+             \"phost\"\n{more}"
+        )
+    };
+    let of = |more: &str| {
+        let run = load_text("tail.toml", &text(more), &[]).and_then(Scenario::assemble);
+        let record = run.and_then(|run| run.run(1, "", &mut Alone));
+        record.unwrap_or_else(|e| panic!("{e}"))
+    };
+    for every in ["", "every = \"200ns\"\n"] {
+        let output = format!("[output]\n{every}flows = true\n");
+        let record = of(&output);
+        let cut = format!("[run]\nuntil = \"{}ps\"\n{output}", record.end.0 + 1);
+        let cut = of(&cut);
+        assert_eq!(record.end, cut.end, "{every}");
+        let (moments, short) = (record.port_series.moments(), cut.port_series.moments());
+        assert!(moments.len() >= 8, "{every}: {moments:?}");
+        assert_eq!(moments, short, "{every}");
+        assert_eq!(record.flow_series, cut.flow_series, "{every}");
+    }
 }

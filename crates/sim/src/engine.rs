@@ -503,11 +503,6 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
     fn attend(&self, samples_before: Time) {
         // SAFETY: all other threads wait at the barrier.
         let (between, links) = unsafe { (&mut *self.between.get(), Still::new(&self.net.rings)) };
-        while between.next_sample < samples_before {
-            let at = between.next_sample;
-            self.sample(at, &links, between.observer);
-            between.sample_from(at.after(Span(1)));
-        }
         while between.counted.next() < samples_before {
             // SAFETY: the same.
             let node = |node: &UnsafeCell<Node>| unsafe { &mut *node.get() };
@@ -527,6 +522,11 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
         batch.sort_unstable_by_key(|done| (done.end, done.message));
         between.done += batch.len() as u64;
         between.observer.completed(&batch);
+        while between.next_sample < samples_before {
+            let at = between.next_sample;
+            self.sample(at, &links, between.observer);
+            between.sample_from(at.after(Span(1)));
+        }
         if std::mem::take(&mut between.looks.news) {
             let locked = between.looks.found.iter();
             locked.for_each(|locked| between.observer.locked(locked));

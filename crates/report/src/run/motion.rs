@@ -6,7 +6,7 @@ use results::{FlowRow, LinkSamples, RunRecord, Way};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use units::{Rate, Span};
+use units::{Rate, Span, Time};
 
 /// Moments of a drawing that moves, at most: what a slider of a page can tell apart. [ours]
 const MOMENTS_MAX: usize = 240;
@@ -27,14 +27,17 @@ pub(super) fn section(run: &RunRecord, links: &[LinkSamples<'_>]) -> Option<(Sec
     let network = drawing(run)?;
     let moving = motion_within(run, links, CELLS_MAX);
     let mut says = if moving.is_none() {
-        "Nothing moves here, because no port was sampled: give output.every a time, like \
-         --set output.every=20us, and take no part of the ports away by output.ports."
+        format!(
+            "Nothing moves here, because ports were sampled less than twice: give output.every a short time, like --set \
+             output.every={}, and take no part of the ports away by output.ports.",
+            often(run.end)
+        )
     } else {
         "Hosts are below, switches above. Each half of a cable belongs to the port at its end and shows what \
          waited there, or how busy its line was, at the moment of the slider. A click on a cable shows its \
          port and the messages there."
-    }
-    .to_owned();
+            .to_owned()
+    };
     if !run.why.is_empty() {
         says += " A message that is explained below can be watched packet by packet.";
     }
@@ -116,6 +119,15 @@ fn drawing(run: &RunRecord) -> Option<Value> {
     let spread = run.ways.iter().any(|way| way.spread);
     let ways = json!({ "known": run.ways.len(), "spread": spread });
     Some(json!({ "nodes": nodes, "cables": cables, "messages": began, "ways": ways }))
+}
+
+/// A round time of which a run that ends at `end` has ten or more.
+fn often(end: Time) -> Span {
+    let mut round = Span(1);
+    while round.0 <= end.0 / 100 {
+        round = round.times(10);
+    }
+    round
 }
 
 /// Queue and use of every sampled port over time. Of the samples that fall into one moment the drawing
