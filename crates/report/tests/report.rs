@@ -461,7 +461,7 @@ fn a_run_without_samples_says_what_would_let_it_move() {
     assert!(moving(&html)["motion"].is_null());
     let every = words(&html);
     let every = every.split("--set output.every=").nth(1).expect("a time");
-    let every: units::Span = every.split(',').next().unwrap().parse().unwrap();
+    let every: Span = every.split(',').next().unwrap().parse().unwrap();
     let times = run.end.0 / every.0;
     assert!((10..=1_000).contains(&times), "{times} samples");
 }
