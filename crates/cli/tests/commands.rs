@@ -253,7 +253,7 @@ fn a_comparison_multiplies_settings_and_seeds_and_resumes() {
         let marked = meta().replace("\"host\": \"", "\"host\": \"hand ");
         std::fs::write(file("meta.json"), marked).unwrap();
         let text = std::fs::read_to_string(file(edited)).unwrap();
-        std::fs::write(file(edited), text.replace("\"seed\": ", "\"seed\": 1")).unwrap();
+        std::fs::write(file(edited), text.replace("\"complete\"", "\"Complete\"")).unwrap();
         tidegate(&folder.0, &args);
         assert_eq!(meta().contains("hand "), stays, "{edited}");
         tidegate(&folder.0, &[&args[..], &["--again"]].concat());

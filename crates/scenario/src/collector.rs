@@ -20,7 +20,7 @@ const MOMENTS_FEW: u64 = 16;
 /// Moments of samples that a run keeps, where nobody chose how often they are taken: no chart is wider. [ours]
 const MOMENTS_MAX: u64 = 1 << 10;
 
-/// As many moments do not cost too much, whatever they cost. [ours]
+/// As many moments do not cost too much, whatever they cost, up to [`SAMPLES_MAX`]. [ours]
 const MOMENTS_LEAST: u64 = 8;
 
 /// Packet-hops for each sample that says something new, where nobody chose how often they are taken. [ours: tables and
@@ -129,7 +129,9 @@ impl Assembled {
         let least = self.lasts_at_least();
         let most = self.moments_max(self.sampled().len() as u64, 0);
         let mut every = chosen.unwrap_or(FIRST);
-        let few = |every: Span| least.0 / every.0 < MOMENTS_FEW && every > Span::ns(1);
+        let few = |every: Span| {
+            least > Span::ZERO && least.0 / every.0 < MOMENTS_FEW && every > Span::ns(1)
+        };
         while chosen.is_none() && few(every) {
             every = Span(every.0 / 10);
         }
@@ -144,7 +146,7 @@ impl Assembled {
     pub(crate) fn moments_max(&self, sampled: u64, hops: u64) -> u64 {
         let (most, sampled) = (SAMPLES_MAX as u64, sampled.max(1));
         match self.scenario.output.every {
-            Some(_) => most / sampled,
+            Some(_) => (most / sampled).max(1),
             None => (hops.max(most) / sampled).clamp(MOMENTS_LEAST, MOMENTS_MAX),
         }
     }

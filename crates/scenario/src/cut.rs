@@ -9,12 +9,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use topology::{LinkId, NodeId, Routes};
-use units::{Span, Time};
+use units::{Bytes, Span, Time};
 
 /// Of more messages than these it is not asked which links cut them off. [ours]
 const PAIRS_ASKED: usize = 64;
 
-/// Round trips of an idle network after which nothing is under way any more that had passed a link when it went down. [ours]
+/// Round trips of an idle network after which what had passed a link when it went down has arrived, queues apart. [ours]
 const ARRIVED: u64 = 10;
 
 /// A message that began, did not finish, and has no way.
@@ -25,6 +25,8 @@ pub(crate) struct Cut {
     to: u32,
     /// The lane whose transport has one ask the other, where they are not the ends of the message.
     asks: Option<usize>,
+    /// It is the way back that is missing, which what is under way may not need.
+    is_back: bool,
 }
 
 impl Assembled {
@@ -45,13 +47,27 @@ impl Assembled {
         down
     }
 
-    /// Links that no fault brings back and that are down long enough before `end`, and since when: what had passed them has
-    /// arrived.
-    fn down_for_good(&self, end: Time) -> BTreeMap<LinkId, Time> {
-        let passed = self.base_rtt.times(ARRIVED);
+    /// Links that no fault brings back and that went down so long before the end that what had passed them has arrived, and
+    /// since when they are.
+    fn down_for_good(&self, outcome: &Outcome) -> BTreeMap<LinkId, Time> {
+        let (end, passes) = (self.end(outcome), self.passes(outcome));
         let mut down = self.down(Time::NEVER);
-        down.retain(|_, since| since.after(passed) <= end);
+        down.retain(|_, since| since.after(passes) <= end);
         down
+    }
+
+    /// After so long nothing is under way any more: ten round trips, and on every way up and down the longest that anything can
+    /// have waited in a port of this run.
+    fn passes(&self, outcome: &Outcome) -> Span {
+        let ports = self.topology.links.iter().zip(outcome.ports.iter());
+        let waits = ports.map(|(link, count)| {
+            let queue = link.rate.serialize(Bytes(count.queue_max));
+            queue.0.saturating_add(count.pause_longest.0)
+        });
+        let tiers = self.topology.nodes.iter().map(|node| node.tier).max();
+        let ports = 2 * u64::from(tiers.unwrap_or(0));
+        let waits = waits.max().unwrap_or(0).saturating_mul(ports);
+        Span(self.base_rtt.times(ARRIVED).0.saturating_add(waits))
     }
 
     /// Pairs of hosts between which there is no way, one way or back, where these links are down: for each unfinished
@@ -92,6 +108,7 @@ impl Assembled {
                     from,
                     to,
                     asks,
+                    is_back: turned,
                 })
             });
             none.take(1)
@@ -176,7 +193,7 @@ impl Assembled {
         if good.is_empty() && others.is_empty() {
             return self.lost_there(outcome, &down).into_iter().collect();
         }
-        let said = [(never, &self.down_for_good(end)), (&others, &down)];
+        let said = [(never, &self.down_for_good(outcome)), (&others, &down)];
         let said = said.into_iter().filter(|(cut, _)| !cut.is_empty());
         said.map(|(cut, down)| self.no_way_by(cut, down)).collect()
     }
@@ -212,13 +229,15 @@ impl Assembled {
         Some(said)
     }
 
-    /// Messages that never finish: they began, and have no way over links that some fault brings back, or that are up.
+    /// Messages that never finish: they began, and have no way there over links that some fault brings back, or that are up.
     pub(crate) fn cut_off_for_good(&self, outcome: &Outcome) -> Vec<Cut> {
-        let down = self.down_for_good(self.end(outcome));
+        let down = self.down_for_good(outcome);
         if down.is_empty() || outcome.unfinished == 0 {
             return Vec::new();
         }
-        self.cut_off(outcome, &down)
+        let mut cut = self.cut_off(outcome, &down);
+        cut.retain(|cut| !cut.is_back);
+        cut
     }
 
     /// Whether all messages that did not finish are cut off.

@@ -213,23 +213,19 @@ impl Assembled {
     }
 
     /// Packet-hops of the messages that a run of so many explains, which it runs again for that under a flow control: those of
-    /// the largest messages at most.
+    /// the largest that it may explain, at most.
     pub(crate) fn explained_again(&self, hops: u64) -> u64 {
         if self.scenario.control.is_none() || hops > HOPS_AGAIN_MAX {
             return 0;
         }
-        let mut sizes: Vec<u64> = self.traffic.messages.iter().map(|of| of.size).collect();
-        sizes.sort_unstable_by_key(|&size| Reverse(size));
-        let largest = sizes
-            .iter()
-            .take(EXPLAINED)
-            .scan(0, |sum: &mut u64, &size| {
-                *sum = sum.saturating_add(size);
-                Some(*sum)
-            });
-        let explained = largest.take_while(|&sum| sum <= BYTES_MAX).last();
+        let sizes = self.traffic.messages.iter().map(|of| of.size);
+        let mut sizes: Vec<u64> = sizes.filter(|&size| size < workload::ENDLESS).collect();
         let all: f64 = sizes.iter().map(|&size| size as f64).sum();
-        times(hops, explained.unwrap_or(0) as f64 / all.max(1.0))
+        sizes.retain(|&size| size <= BYTES_MAX);
+        sizes.sort_unstable_by_key(|&size| Reverse(size));
+        let largest = sizes.iter().take(EXPLAINED);
+        let explained = largest.sum::<u64>().min(BYTES_MAX);
+        times(hops, explained as f64 / all.max(1.0))
     }
 
     /// Runs it as [`Assembled::run`] does, and keeps what it sees of single packets where it is so short that

@@ -88,11 +88,11 @@ fn sampled(workload: &str, every: &str, threads: u16) -> RunRecord {
 #[test]
 fn where_nobody_chose_a_period_samples_cost_a_share_of_the_run_whatever_its_length() {
     let lasting = |size: &str| format!("kind = \"permutation\"\nsize = \"{size}\"");
-    for (size, most) in [("20KB", 8_192), ("2MB", 8_192), ("20MB", u64::MAX)] {
+    for size in ["20KB", "2MB", "20MB"] {
         let of = |threads| sampled(&lasting(size), "", threads);
         let record = of(1);
         let news = record.port_series.news().len() as u64;
-        let most = most.min(record.hops / 128).max(8_192);
+        let most = (record.hops / 128).max(8_192);
         assert!(news <= most, "{size}: {news} of {}", record.hops);
         let moments = record.port_series.moments();
         assert!(

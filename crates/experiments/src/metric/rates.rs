@@ -62,7 +62,7 @@ pub(super) fn grown(
         let last = rows.clone().take_while(|row| row.at <= at).last();
         last.map_or(0, &counter)
     };
-    up_to(until) - up_to(from)
+    up_to(until).saturating_sub(up_to(from))
 }
 
 /// See [`Metric::Marked`]; not a number where no port marks.
@@ -129,7 +129,7 @@ pub(crate) fn received(record: &RunRecord, conn: u32, from: Time, until: Time) -
             .last()
             .map_or(0, |row| row.received)
     };
-    up_to(until) - up_to(from)
+    up_to(until).saturating_sub(up_to(from))
 }
 
 pub(super) fn share(record: &RunRecord, conn: u32, window: Option<Span2>) -> f64 {
