@@ -50,18 +50,20 @@ impl Assembled {
     /// Links that no fault brings back and that went down so long before the end that what had passed them has arrived, and
     /// since when they are.
     fn down_for_good(&self, outcome: &Outcome) -> BTreeMap<LinkId, Time> {
-        let (end, passes) = (self.end(outcome), self.passes(outcome));
         let mut down = self.down(Time::NEVER);
+        let (end, passes) = (self.end(outcome), self.passes(outcome, &down));
         down.retain(|_, since| since.after(passes) <= end);
         down
     }
 
     /// After so long nothing is under way any more: ten round trips, and on every way up and down the longest that anything can
-    /// have waited in a port of this run.
-    fn passes(&self, outcome: &Outcome) -> Span {
-        let ports = self.topology.links.iter().zip(outcome.ports.iter());
-        let waits = ports.map(|(link, count)| {
-            let queue = link.rate.serialize(Bytes(count.queue_max));
+    /// have waited in a port of this run. Nothing passes a cable that is `down`, whose port may be paused for good.
+    fn passes(&self, outcome: &Outcome, down: &BTreeMap<LinkId, Time>) -> Span {
+        let ports = (0..).map(LinkId).zip(outcome.ports.iter());
+        let whole = |link: LinkId| !down.contains_key(&link) && !down.contains_key(&link.reverse());
+        let waits = ports.filter(|&(link, _)| whole(link)).map(|(link, count)| {
+            let rate = self.topology.link(link).rate;
+            let queue = rate.serialize(Bytes(count.queue_max));
             queue.0.saturating_add(count.pause_longest.0)
         });
         let tiers = self.topology.nodes.iter().map(|node| node.tier).max();

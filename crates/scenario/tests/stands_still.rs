@@ -179,6 +179,16 @@ fn a_line_that_is_down_is_not_called_paused() {
     assert_eq!(said(&record, PAUSED), None);
 }
 
+/// The port of a dead line is paused for good, where credits let packets leave: nothing that is under way waits there.
+#[test]
+fn a_pause_before_a_dead_line_does_not_put_off_the_verdict() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nhost_rate = \"10Gbps\"\nhost_delay = \
+                \"500ns\"\n[workload]\nkind = \"permutation\"\nshift = 2\nsize = \"200KB\"\n[transport]\nkind = \"dctcp\"\n\
+                [switch]\nflow_control = \"cbfc\"\n[run]\nuntil = \"50ms\"\n\
+                [[faults]]\nkind = \"down\"\nlink = \"h1 <-> tor0\"\nfrom = \"20us\"\ndetect = \"100us\"\n";
+    assert_eq!(run(text, &[]).status, Status::Stuck);
+}
+
 /// A run that its scenario bounds may leave messages unfinished; those for which no link comes back are stuck.
 #[test]
 fn a_bounded_run_whose_messages_have_no_way_is_stuck() {
