@@ -11,7 +11,7 @@ use crate::choice::FctRule;
 use crate::collector::Collector;
 use crate::control::Controls;
 use crate::counted;
-use crate::cut::Cut;
+use crate::cut::CutOff;
 use crate::diagnostic::Errors;
 use crate::facts::Fabric;
 use crate::fates::{is_endless, stuck_warning};
@@ -209,7 +209,7 @@ impl Scenario {
             probes: parts.probes,
             load: OnceLock::new(),
         };
-        assembled.probes.every = assembled.sampled_every();
+        assembled.probes.every = assembled.sampled_at_first();
         assembled.warnings.extend(assembled.narrow_lines());
         Ok(assembled)
     }
@@ -404,21 +404,21 @@ impl Assembled {
         command: &str,
     ) -> RunRecord {
         let flows = self.flow_rows(&outcome, ideal);
-        let never = self.cut_off_for_good(&outcome);
-        let status = self.status(&outcome, &never);
+        let cut = self.cut_off(&outcome);
+        let status = self.status(&outcome, &cut);
         let mut warnings = self.warnings.clone();
         match status {
-            Status::Unfinished => warnings.push(self.unfinished_warning(&outcome, still)),
-            Status::Stuck => warnings.push(stuck_warning(&outcome, &never)),
+            Status::Unfinished => warnings.push(self.unfinished_warning(&outcome, &cut, still)),
+            Status::Stuck => warnings.push(stuck_warning(&outcome, &cut)),
             Status::Complete | Status::Interrupted => {}
         }
-        warnings.extend(self.cut_warnings(&outcome, &never));
+        warnings.extend(self.cut_warnings(&outcome, &cut));
         let (counted, warned) = self.counted(&outcome);
         warnings.extend(warned);
-        warnings.extend(self.pause_warnings(&outcome));
+        warnings.extend(self.pause_warnings(&outcome, &cut));
         warnings.extend(self.unsampled(self.end(&outcome)));
         let control = self.scenario.control.as_ref();
-        let stuck = self.stuck_rows(&outcome, &never);
+        let stuck = self.stuck_rows(&outcome, &cut);
         RunRecord {
             flow_control: control.map(|control| FlowControl {
                 name: control.kind.name().to_owned(),
@@ -494,7 +494,7 @@ impl Assembled {
     }
 
     /// Why messages have not ended.
-    fn unfinished_warning(&self, outcome: &Outcome, still: Option<Time>) -> String {
+    fn unfinished_warning(&self, outcome: &Outcome, cut: &CutOff, still: Option<Time>) -> String {
         let all = outcome.messages.len();
         if outcome.refused > 0 {
             return format!(
@@ -503,7 +503,7 @@ impl Assembled {
             );
         }
         let until = Span(self.until().0);
-        let more = self.more_time(outcome, still);
+        let more = self.more_time(outcome, cut, still);
         format!(
             "{} of {all} messages were not finished at {until}, where run.until ends the run{more}",
             outcome.unfinished,
@@ -521,9 +521,9 @@ impl Assembled {
     }
 
     /// A run that its scenario ends may leave messages unfinished; one that had all the time it could
-    /// want may not, and where nothing can happen any more no time helps, nor to messages that have no way for good, which
-    /// `never` has. A circle that stands at the end does not open by itself.
-    fn status(&self, outcome: &Outcome, never: &[Cut]) -> Status {
+    /// want may not, and where nothing can happen any more no time helps, nor to messages that have no way for good. A circle
+    /// that stands at the end does not open by itself.
+    fn status(&self, outcome: &Outcome, cut: &CutOff) -> Status {
         let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
         let all_done = fates.all(|(message, fate)| fate.end.is_some() || is_endless(message));
         if outcome.interrupted {
@@ -532,7 +532,7 @@ impl Assembled {
             Status::Stuck
         } else if all_done {
             Status::Complete
-        } else if outcome.idle || !never.is_empty() {
+        } else if outcome.idle || !cut.never.is_empty() {
             Status::Stuck
         } else if ends_early(&self.scenario.run) && outcome.refused == 0 {
             Status::Complete

@@ -121,7 +121,7 @@ impl<'a> Collector<'a> {
 impl Assembled {
     /// Time between two samples at first, if any are taken: those in between would be forgotten before the run can end.
     /// [ours]
-    pub(crate) fn sampled_every(&self) -> Option<Span> {
+    pub(crate) fn sampled_at_first(&self) -> Option<Span> {
         let chosen = self.scenario.output.every;
         if chosen == Some(Span::ZERO) {
             return None;
@@ -208,7 +208,6 @@ impl Assembled {
 impl Observer for Collector<'_> {
     fn progress(&mut self, now: Time, hops: u64, done: u64, active: u64) -> bool {
         self.hops = hops;
-        self.thin();
         let total = self.run.traffic.messages.len() as u64;
         self.watch.progress(&Progress {
             now,

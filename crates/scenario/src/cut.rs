@@ -29,6 +29,30 @@ pub(crate) struct Cut {
     is_back: bool,
 }
 
+/// Messages that began, did not finish, and have no way.
+#[derive(Default)]
+pub(crate) struct CutOff {
+    /// Those that never finish: no fault brings back what they need to get there.
+    pub(crate) never: Vec<Cut>,
+    others: Vec<Cut>,
+    /// Links that no fault brings back, and since when they have been down.
+    for_good: BTreeMap<LinkId, Time>,
+    /// All that were down at the end.
+    down: BTreeMap<LinkId, Time>,
+}
+
+impl CutOff {
+    /// Whether these are all messages that did not finish.
+    pub(crate) fn is_all(&self, outcome: &Outcome) -> bool {
+        !self.down.is_empty() && (self.never.len() + self.others.len()) as u64 >= outcome.unfinished
+    }
+
+    /// Whether a cable was down at the end, either way.
+    pub(crate) fn is_down(&self, link: LinkId) -> bool {
+        self.down.contains_key(&link) || self.down.contains_key(&link.reverse())
+    }
+}
+
 impl Assembled {
     /// Links that are down until a run ends at `end`, and since when: of faults that follow each other without a break
     /// since the first.
@@ -74,7 +98,7 @@ impl Assembled {
 
     /// Pairs of hosts between which there is no way, one way or back, where these links are down: for each unfinished
     /// message its own ends, or its sender and who its transport has it ask, like an arbiter, with the lane of that.
-    fn cut_off(&self, outcome: &Outcome, down: &BTreeMap<LinkId, Time>) -> Vec<Cut> {
+    fn without_way(&self, outcome: &Outcome, down: &BTreeMap<LinkId, Time>) -> Vec<Cut> {
         let links: Vec<LinkId> = down.keys().copied().collect();
         let routes = Routes::new(&self.topology, &links);
         let mut asked: BTreeMap<(usize, u32), Vec<u32>> = BTreeMap::new();
@@ -182,20 +206,15 @@ impl Assembled {
         (!lost.is_empty()).then(|| format!("{}; {late} did not finish", first_of(&lost)))
     }
 
-    /// Which links have cut off messages that did not finish, and since when: those cut off for good first, which `never` has.
-    pub(crate) fn cut_warnings(&self, outcome: &Outcome, never: &[Cut]) -> Vec<String> {
-        let end = self.end(outcome);
-        let down = self.down(end);
-        if down.is_empty() || outcome.unfinished == 0 {
+    /// Which links have cut off messages that did not finish, and since when: those cut off for good first.
+    pub(crate) fn cut_warnings(&self, outcome: &Outcome, cut: &CutOff) -> Vec<String> {
+        if cut.down.is_empty() || outcome.unfinished == 0 {
             return Vec::new();
         }
-        let good: BTreeSet<usize> = never.iter().map(|cut| cut.message).collect();
-        let mut others = self.cut_off(outcome, &down);
-        others.retain(|cut| !good.contains(&cut.message));
-        if good.is_empty() && others.is_empty() {
-            return self.lost_there(outcome, &down).into_iter().collect();
+        if cut.never.is_empty() && cut.others.is_empty() {
+            return self.lost_there(outcome, &cut.down).into_iter().collect();
         }
-        let said = [(never, &self.down_for_good(outcome)), (&others, &down)];
+        let said = [(&cut.never, &cut.for_good), (&cut.others, &cut.down)];
         let said = said.into_iter().filter(|(cut, _)| !cut.is_empty());
         said.map(|(cut, down)| self.no_way_by(cut, down)).collect()
     }
@@ -231,20 +250,32 @@ impl Assembled {
         Some(said)
     }
 
-    /// Messages that never finish: they began, and have no way there over links that some fault brings back, or that are up.
-    pub(crate) fn cut_off_for_good(&self, outcome: &Outcome) -> Vec<Cut> {
-        let down = self.down_for_good(outcome);
-        if down.is_empty() || outcome.unfinished == 0 {
-            return Vec::new();
-        }
-        let mut cut = self.cut_off(outcome, &down);
-        cut.retain(|cut| !cut.is_back);
-        cut
-    }
-
-    /// Whether all messages that did not finish are cut off.
-    pub(crate) fn all_cut_off(&self, outcome: &Outcome) -> bool {
+    /// Which messages links that were down at the end have cut off.
+    pub(crate) fn cut_off(&self, outcome: &Outcome) -> CutOff {
         let down = self.down(self.end(outcome));
-        !down.is_empty() && self.cut_off(outcome, &down).len() as u64 >= outcome.unfinished
+        if down.is_empty() || outcome.unfinished == 0 {
+            return CutOff {
+                down,
+                ..CutOff::default()
+            };
+        }
+        let for_good = self.down_for_good(outcome);
+        let all = self.without_way(outcome, &down);
+        let is_same = for_good.keys().eq(down.keys());
+        let (never, mut others): (Vec<Cut>, _) = if is_same {
+            all.into_iter().partition(|cut| !cut.is_back)
+        } else {
+            let mut never = self.without_way(outcome, &for_good);
+            never.retain(|cut| !cut.is_back);
+            (never, all)
+        };
+        let messages: BTreeSet<usize> = never.iter().map(|cut| cut.message).collect();
+        others.retain(|cut| !messages.contains(&cut.message));
+        CutOff {
+            never,
+            others,
+            for_good,
+            down,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What became of messages that did not finish: until when they count, and how much of them arrived.
 
 use crate::assemble::{Assembled, Watch};
-use crate::cut::Cut;
+use crate::cut::CutOff;
 use crate::diagnostic::Errors;
 use crate::schema::parameter;
 use crate::why::Eye;
@@ -88,7 +88,7 @@ impl Assembled {
 
     /// What to say of messages that did not finish until the end of the run: what helps, or that nothing of them has moved
     /// since `still`.
-    pub(crate) fn more_time(&self, outcome: &Outcome, still: Option<Time>) -> String {
+    pub(crate) fn more_time(&self, outcome: &Outcome, cut: &CutOff, still: Option<Time>) -> String {
         let until = Span(self.until().0);
         let locked = !outcome.deadlock.is_empty();
         // Who waits for others to end, and then a while, may still begin.
@@ -96,7 +96,7 @@ impl Assembled {
         if locked || waits || self.lost_frames(outcome).is_some() {
             return String::new();
         }
-        if still.is_none() && self.all_cut_off(outcome) {
+        if still.is_none() && cut.is_all(outcome) {
             return String::new();
         }
         let arrived = outcome.accepted.values().any(|&bytes| bytes > 0);
@@ -137,10 +137,9 @@ impl Assembled {
     }
 
     /// What keeps connections, as their hosts say: where others go on, of those alone that never finish.
-    pub(crate) fn stuck_rows(&self, outcome: &Outcome, never: &[Cut]) -> Vec<StuckRow> {
-        let conns = never
-            .iter()
-            .map(|cut| self.traffic.messages[cut.message].conn);
+    pub(crate) fn stuck_rows(&self, outcome: &Outcome, cut: &CutOff) -> Vec<StuckRow> {
+        let never = cut.never.iter();
+        let conns = never.map(|cut| self.traffic.messages[cut.message].conn);
         let never: BTreeSet<u32> = conns.collect();
         let others = nothing_happens(outcome) || never.is_empty();
         let listed = |conn: u32| conn < self.conns_of_messages && (others || never.contains(&conn));
@@ -223,8 +222,8 @@ fn nothing_happens(outcome: &Outcome) -> bool {
     outcome.idle || !outcome.deadlock.is_empty()
 }
 
-/// How many messages of a run that is stuck can never finish, `never` because links cut them off.
-pub(crate) fn stuck_warning(outcome: &Outcome, never: &[Cut]) -> String {
+/// How many messages of a run that is stuck can never finish.
+pub(crate) fn stuck_warning(outcome: &Outcome, cut: &CutOff) -> String {
     let all = human::count(outcome.messages.len() as u64);
     if nothing_happens(outcome) {
         let open = outcome.messages.iter().filter(|fate| fate.end.is_none());
@@ -233,7 +232,7 @@ pub(crate) fn stuck_warning(outcome: &Outcome, never: &[Cut]) -> String {
             "{open} of {all} messages can never finish; flows.csv names them, summary.json what they wait for"
         );
     }
-    let never = human::count(never.len() as u64);
+    let never = human::count(cut.never.len() as u64);
     format!(
         "{never} of {all} messages can never finish, because no fault brings back the links that they need; summary.json says \
          what they wait for"

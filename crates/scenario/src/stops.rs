@@ -1,6 +1,7 @@
 //! What pauses have done that no run should end with, in words.
 
 use crate::assemble::Assembled;
+use crate::cut::CutOff;
 use crate::network;
 use model::intent::Memory;
 use model::{Class, DropReason};
@@ -145,10 +146,9 @@ impl Assembled {
     }
 
     /// Lines that pauses hold up at the end, those between switches first; none that is down, either way.
-    fn held(&self, outcome: &Outcome) -> Vec<String> {
-        let down = self.down(self.end(outcome));
-        let up = |link: &&LinkId| !down.contains_key(link) && !down.contains_key(&link.reverse());
-        let mut held: Vec<LinkId> = outcome.held.iter().filter(up).copied().collect();
+    fn held(&self, outcome: &Outcome, cut: &CutOff) -> Vec<String> {
+        let held = outcome.held.iter().copied();
+        let mut held: Vec<LinkId> = held.filter(|&link| !cut.is_down(link)).collect();
         held.sort_by_key(|&link| {
             let of = self.topology.link(link);
             of.from.0 < self.topology.hosts || of.to.0 < self.topology.hosts
@@ -194,8 +194,8 @@ impl Assembled {
     }
 
     /// What pauses have done that no run should end with.
-    pub(crate) fn pause_warnings(&self, outcome: &Outcome) -> Vec<String> {
-        let held = self.held(outcome);
+    pub(crate) fn pause_warnings(&self, outcome: &Outcome, cut: &CutOff) -> Vec<String> {
+        let held = self.held(outcome, cut);
         let mut warnings = Vec::new();
         let mut trips = outcome.counts.get("watchdog").copied().unwrap_or(0);
         for locked in &outcome.locked {

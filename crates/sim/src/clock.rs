@@ -67,7 +67,7 @@ pub(crate) fn runs_alone(alone: bool, ran: u64) -> bool {
 }
 
 /// The first sample that is due at `from` or later: `next` is the first that has not been taken.
-pub(crate) fn sample_from(next: Time, every: Option<Span>, from: Time) -> Time {
+pub(crate) fn sample_due(next: Time, every: Option<Span>, from: Time) -> Time {
     match every {
         Some(every) if next < from => Time(from.0.div_ceil(every.0).saturating_mul(every.0)),
         _ => next,
@@ -181,7 +181,7 @@ impl<'o> Between<'o> {
         let every = self.every.take();
         self.every = every.and_then(|every| self.observer.sampled_every(every));
         self.next_sample = match self.every {
-            Some(_) => sample_from(Time::ZERO, self.every, from),
+            Some(_) => sample_due(Time::ZERO, self.every, from),
             None => Time::NEVER,
         };
     }
@@ -268,8 +268,8 @@ mod tests {
     #[test]
     fn samples_of_time_that_was_skipped_are_not_made_up_for() {
         let every = Some(Span(10));
-        let of = |from| sample_from(Time(20), every, Time(from)).0;
+        let of = |from| sample_due(Time(20), every, Time(from)).0;
         assert_eq!([0, 20, 21, 30, 31].map(of), [20, 20, 30, 30, 40]);
-        assert_eq!(sample_from(Time::NEVER, None, Time(5)), Time::NEVER);
+        assert_eq!(sample_due(Time::NEVER, None, Time(5)), Time::NEVER);
     }
 }

@@ -10,7 +10,7 @@ mod out;
 use crate::activity::{Activity, Steps};
 use crate::barrier::{Barrier, Guard};
 use crate::beside::Companion;
-use crate::clock::{Between, Clock, runs_alone, sample_from};
+use crate::clock::{Between, Clock, runs_alone, sample_due};
 use crate::data_queues::DataQueues;
 use crate::host::Host;
 use crate::laden::Laden;
@@ -455,7 +455,7 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
         if clock.stop {
             clock.attend = false;
         } else {
-            clock.cut_behind(sample_from(between.next_sample, between.every, clock.start));
+            clock.cut_behind(sample_due(between.next_sample, between.every, clock.start));
             clock.cut_behind(look);
             clock.attend = between.next_sample.min(look) < clock.start;
             between.last = clock.start;
@@ -550,7 +550,6 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
             .observer
             .progress(between.last, between.hops, between.done, active);
         between.interrupted |= !go_on;
-        between.sample_from(between.next_sample);
     }
 
     /// Samples every probed port and flow at `at`.

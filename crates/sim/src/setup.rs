@@ -326,7 +326,8 @@ pub struct Completion {
     pub end: Time,
 }
 
-/// Watches a run. Called by one thread, between windows, in an order that threads do not change.
+/// Watches a run. Called by one thread, between windows, in an order that threads do not change: of messages that ended, then
+/// of samples, and of how far the run is at last.
 pub trait Observer {
     /// How far the run is: packet-hops and messages that ended so far, messages under way now.
     /// Return false to stop it here.
