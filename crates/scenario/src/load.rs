@@ -51,6 +51,32 @@ impl Paths {
         let (links, slowest) = &self.of[conn as usize];
         (&self.links[links.clone()], *slowest)
     }
+
+    /// Nothing for each direction of each connection, by [`direction`].
+    fn none(&self) -> Vec<u64> {
+        vec![0; 2 * self.of.len()]
+    }
+
+    /// What each direction of each connection has, added up by link.
+    fn by_link(&self, of_ways: &[u64], links: usize) -> Vec<u64> {
+        let mut sums = vec![0u64; links];
+        for ((path, _), both) in self.of.iter().zip(of_ways.chunks(2)) {
+            for link in &self.links[path.clone()] {
+                add(&mut sums[link.reverse().index()], both[0]);
+                add(&mut sums[link.index()], both[1]);
+            }
+        }
+        sums
+    }
+}
+
+fn add(to: &mut u64, more: u64) {
+    *to = to.saturating_add(more);
+}
+
+/// The direction of a connection in which a message goes: two for each.
+fn direction(message: &Message) -> usize {
+    2 * message.conn as usize + usize::from(message.from_a)
 }
 
 /// The links of a connection in the direction of one of its messages, in no order that means anything.
@@ -106,10 +132,7 @@ impl Load {
         reason = "one look at each message, and then at each again"
     )]
     pub(crate) fn of(run: &Assembled) -> Self {
-        let mut load = Self {
-            seen: vec![0; run.topology.links.len()],
-            ..Self::default()
-        };
+        let mut load = Self::default();
         let (mut first, mut last, mut end) = (Time::NEVER, Time::ZERO, Time::ZERO);
         let until = run.until();
         let every = run.probes.every.unwrap_or_default();
@@ -124,9 +147,9 @@ impl Load {
         let mut ways = Vec::with_capacity(run.traffic.messages.len());
         let mut open = Vec::new();
         let paths = Paths::of(run);
-        // The bytes that want to pass each link: until the end, and until those stop that do.
-        let mut wanted = load.seen.clone();
-        let mut wanted_early = wanted.clone();
+        // The bytes that want to pass each link: until the end, of each connection at first, and until those stop that do.
+        let mut wanted = paths.none();
+        let mut wanted_early = vec![0; run.topology.links.len()];
         for (message, (&size, &frames)) in
             run.traffic.messages.iter().zip(sizes.iter().zip(&frames))
         {
@@ -150,10 +173,9 @@ impl Load {
             let left = lone::left(run, message.start);
             let lone = left.map_or(whole, |left| whole.min(own.within(left)));
             let wire = (wire as f64 * lone / whole.max(1.0)) as u64;
-            for link in along(path, message) {
-                let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
-                add(&mut wanted[link.index()], wire);
-                if let Some(stop) = longest_stop {
+            add(&mut wanted[direction(message)], wire);
+            if let Some(stop) = longest_stop {
+                for link in along(path, message) {
                     let rate = run.topology.links[link.index()].rate;
                     let early = rate.bytes_in(stop.since(Time::ZERO)).0;
                     add(&mut wanted_early[link.index()], wire.min(early));
@@ -179,24 +201,31 @@ impl Load {
             let most = run.topology.links[link.index()].rate.bytes_in(time).0;
             most as f64 / wanted[link.index()].max(1) as f64
         };
+        let wanted = paths.by_link(&wanted, run.topology.links.len());
+        let mut shares = vec![None; 2 * run.traffic.conns.len()];
+        let mut seen = paths.none();
         let (mut hops, mut served) = (0.0, 0.0);
         for ((message, way), &size) in run.traffic.messages.iter().zip(&ways).zip(&sizes) {
             let (path, _) = paths.path(message.conn);
-            let share = along(path, message).map(|link| match (message.start, message.stop) {
+            let least = |time: Span, wanted: &[u64]| {
+                let shares = along(path, message).map(|link| passing(link, time, wanted));
+                shares.fold(1.0, f64::min)
+            };
+            let share = match (message.start, message.stop) {
                 (Start::At(from), Some(stop)) if stop < until => {
-                    passing(link, stop.since(from), &wanted_early)
+                    least(stop.since(from), &wanted_early)
                 }
-                _ => passing(link, time, &wanted),
-            });
-            let share = share.fold(1.0, f64::min);
+                _ => *shares[direction(message)].get_or_insert_with(|| least(time, &wanted)),
+            };
             hops += way.lone * way.links as f64 * share;
             served += size as f64 * share;
             let news = memory::news((way.frames, way.takes), share, (time, every));
-            for link in path.iter().flat_map(|link| [*link, link.reverse()]) {
-                let seen = &mut load.seen[link.index()];
-                *seen = seen.saturating_add(news);
-            }
+            // What it sends one way is answered the other.
+            let conn = 2 * message.conn as usize;
+            add(&mut seen[conn], news);
+            add(&mut seen[conn + 1], news);
         }
+        load.seen = paths.by_link(&seen, run.topology.links.len());
         let vain = Vain::of(run, &ways);
         load.summed = (hops + vain.hops).max(0.0) as u64;
         load.hops = load.summed;

@@ -24,17 +24,14 @@ impl Course {
     fn of(run: &RunRecord, flows: &[&FlowRow]) -> Option<Self> {
         let first = flows.iter().filter_map(|flow| flow.start).min()?;
         let mut ends: Vec<Time> = flows.iter().filter_map(|flow| flow.end).collect();
-        ends.sort_unstable();
         let last = if ends.len() < flows.len() {
             run.end
         } else {
-            *ends.last()?
+            *ends.iter().max()?
         };
-        Some(Self {
-            first,
-            half: ends.get((flows.len() - 1) / 2).copied(),
-            last,
-        })
+        let half = (flows.len() - 1) / 2;
+        let half = (half < ends.len()).then(|| *ends.select_nth_unstable(half).1);
+        Some(Self { first, half, last })
     }
 }
 
