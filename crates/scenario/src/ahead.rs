@@ -47,6 +47,9 @@ const PART_SERVED: f64 = 0.9;
 const SETTLED: u64 = 10;
 const TRIES: u32 = 3;
 const MOMENTS_LEAST: u64 = 64;
+/// Messages that come evenly gather, and later on have so many times the packet-hops in the same time, at most. [ours: of random
+/// messages of Web Server and Web Search at load 0.25 that `run.until` cuts at 3 ms, five transports had 0.92 to 1.7 times]
+const GATHERED: f64 = 1.25;
 /// So many samples tell how many say something new. [ours]
 const LEAST_TOLD: usize = 8;
 
@@ -441,7 +444,13 @@ impl Assembled {
         let until = end.since(whole.at).0 as f64 / passed.0.max(1) as f64;
         let of_bytes = left as f64 / bytes.max(1) as f64;
         let share = if come && bytes > 0 {
-            of_bytes
+            // Not all of them are there when the run ends.
+            let most = if self.is_even() {
+                until * GATHERED
+            } else {
+                f64::INFINITY
+            };
+            of_bytes.min(most)
         } else if bytes > 0 {
             until.min(of_bytes)
         } else {

@@ -546,7 +546,7 @@ impl Assembled {
             messages: self.traffic.messages.len() as u64,
             ..Need::default()
         };
-        need.at_most(self.scenario.control.is_some()).bytes()
+        need.at_most(&self.scenario).bytes()
     }
 
     /// Memory that the run takes.
@@ -568,6 +568,7 @@ impl Assembled {
             busy: ends.collect::<BTreeSet<u32>>().len() as u64,
             open: self.both_ends(load.open).max(self.remembered(load)),
             links: self.topology.links.len() as u64,
+            ports: self.of_ports(load),
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
             rows: load
@@ -583,5 +584,17 @@ impl Assembled {
                 0
             },
         }
+    }
+
+    /// Bytes of ports that see a packet, beyond what every one holds.
+    fn of_ports(&self, load: &Load) -> u64 {
+        let seen = self
+            .ports
+            .iter()
+            .zip(&load.seen)
+            .filter(|(_, seen)| **seen > 0);
+        let controlled = self.scenario.control.is_some();
+        let bytes = seen.map(|(port, _)| memory::of_port(port, controlled));
+        bytes.fold(0, u64::saturating_add)
     }
 }
