@@ -247,6 +247,15 @@ fn crossed(transport: &str) -> String {
     )
 }
 
+/// A permutation of 1,024 hosts.
+fn spread(transport: &str, control: &str) -> String {
+    format!(
+        "[topology]\nkind = \"fat-tree\"\nk = 16\nhost_rate = \"100Gbps\"\n[transport]\nkind = \"{transport}\"\n\
+         [[workload]]\nkind = \"permutation\"\nsize = \"200KB\"\n[switch]\nflow_control = \"{control}\"\n[output]\n\
+         every = \"0s\"\n"
+    )
+}
+
 fn looked_ahead(text: &str) -> scenario::Assembled {
     let run = load_text("ahead", text, &[]).and_then(scenario::Scenario::assemble);
     let mut run = run.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
@@ -282,6 +291,23 @@ fn ports_that_are_looked_at_where_nothing_happens_take_no_time() {
     }
 }
 
+/// What they have in all is more than there is time for: bytes alone said 2.4 times.
+#[test]
+fn packet_hops_of_random_messages_that_the_end_cuts_off_are_close() {
+    let run = looked_ahead(
+        "[topology]\nkind = \"leaf-spine\"\nhosts_per_leaf = 16\nhost_rate = \"100Gbps\"\n[transport]\nkind = \"none\"\n\
+         [[workload]]\nkind = \"random\"\nsizes = \"web-server\"\nload = 0.25\nstop = \"1.5ms\"\n[run]\nuntil = \"1.5ms\"\n\
+         [output]\nevery = \"0s\"\n",
+    );
+    let record = run.run(1, "", &mut Alone).expect("it runs");
+    let ratio = run.hops() as f64 / record.hops as f64;
+    assert!(
+        (0.8..=1.25).contains(&ratio),
+        "{ratio:.2} of {}",
+        record.hops
+    );
+}
+
 /// The peaks are of `/usr/bin/time -f %M tidegate run` with these scenarios.
 #[test]
 fn memory_is_within_half_of_what_runs_held() {
@@ -315,6 +341,11 @@ fn memory_is_within_half_of_what_runs_held() {
         ),
         (crossed("sird"), 77.9),
         (crossed("homa"), 82.0),
+        // Ports with queues, and of switches with a flow control.
+        (spread("expresspass", "none"), 34.0),
+        (spread("homa", "none"), 40.3),
+        (spread("dctcp", "bfc"), 54.9),
+        (spread("dctcp", "pfc"), 33.3),
     ] {
         let ratio = looked_ahead(&text).need().0 as f64 / 1e6 / held;
         println!("{ratio:.2} of {held} MB");
