@@ -653,7 +653,7 @@ fn make(scenario: Scenario, job: &Job, folder: &RunFolder, room: &Room) -> Resul
 fn current(dir: &Path, scenario: &Scenario) -> Option<results::Meta> {
     let current = |meta: &results::Meta| {
         // Somebody may have run something else into this folder.
-        meta.scenario == scenario.hash_digits()
+        meta.asked == scenario.hashes()[1]
             && meta.version == env!("CARGO_PKG_VERSION")
             && meta.revision == cmd_run::revision(scenario)
     };

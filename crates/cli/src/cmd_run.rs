@@ -293,7 +293,7 @@ pub(crate) fn execute(
         Ok(writer) => (Some(writer), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let digits = assembled.scenario.hash_digits();
+    let [digits, asked] = assembled.scenario.hashes();
     let started = rfc3339(crate::progress::date());
     let began = clock();
     let mut viewer = Viewer::new(screen, &assembled.scenario.name.clone(), flows);
@@ -315,6 +315,7 @@ pub(crate) fn execute(
         threads,
         memory_kib: 0, // known later
         scenario: digits,
+        asked,
         bytes: BTreeMap::new(), // likewise
         summary: String::new(),
     };

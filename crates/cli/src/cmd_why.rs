@@ -34,7 +34,7 @@ enum Blame {
 impl Blame {
     fn of(dir: &Path, scenario: &Scenario) -> Self {
         let changed = |meta: results::Meta| {
-            meta.version == env!("CARGO_PKG_VERSION") && meta.scenario != scenario.hash_digits()
+            meta.version == env!("CARGO_PKG_VERSION") && meta.scenario != scenario.hashes()[0]
         };
         if files::made(dir).is_some_and(changed) {
             Self::Scenario

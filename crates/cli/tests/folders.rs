@@ -594,3 +594,30 @@ fn a_report_of_a_comparisons_folder_is_of_the_runs_in_it() {
     let output = tidegate(&folder.0, &["report", "empty"]);
     assert_eq!(output.status.code(), Some(4));
 }
+
+/// Most transports fill in what follows from network and messages when a run begins. A comparison that goes on knows the run
+/// by what was asked for.
+#[test]
+fn a_comparison_that_goes_on_repeats_no_run_of_any_transport() {
+    let folder = Folder::new("goes-on");
+    let file = folder.write("small.toml", SMALL);
+    let registry = transports::registry();
+    let names: Vec<&str> = registry.iter().map(|of| of.name()).collect();
+    let kinds = format!("transport.kind=[{}]", names.join(","));
+    let args = ["compare", &file, "--set", &kinds, "-q"];
+    let first = tidegate(&folder.0, &args);
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    let runs = std::fs::read_dir(folder.path("out")).unwrap();
+    let meta = runs.map(|run| run.unwrap().path().join("meta.json"));
+    let meta: Vec<_> = meta.filter(|file| file.is_file()).collect();
+    assert_eq!(meta.len(), names.len(), "{meta:?}");
+    for file in &meta {
+        let text = std::fs::read_to_string(file).unwrap();
+        std::fs::write(file, text.replace("\"host\": \"", "\"host\": \"hand ")).unwrap();
+    }
+    tidegate(&folder.0, &args);
+    for file in &meta {
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(text.contains("hand "), "made again: {}", file.display());
+    }
+}

@@ -142,7 +142,7 @@ fn execute(
     };
     let threads = threads.unwrap_or(scenario.run.threads);
     let assembled = scenario.assemble().map_err(wrong)?;
-    let digits = assembled.scenario.hash_digits();
+    let [digits, asked] = assembled.scenario.hashes();
     let who = format!("a process on {}, since {}", meta.host, meta.started);
     let folder = RunFolder::claim(out, &who).map_err(|error| (exit::IO, error.to_string()))?;
     #[allow(
@@ -157,6 +157,7 @@ fn execute(
         wall_s: began.elapsed().as_secs_f64(),
         threads,
         scenario: digits,
+        asked,
         memory_kib: scenario::memory_held(),
         ..meta
     };

@@ -41,6 +41,10 @@ pub struct Meta {
     /// Hash of the resolved scenario and of the files that it names, 16 hexadecimal digits: whose results these are.
     #[serde(default)]
     pub scenario: String,
+    /// The same of the scenario as it was asked for, where transports filled in since what follows from network and
+    /// messages: a comparison that goes on finds its runs by it.
+    #[serde(default)]
+    pub asked: String,
     /// Length of every other file of the run, by name, by which a damaged one is found.
     #[serde(default)]
     pub bytes: BTreeMap<String, InBytes>,

@@ -153,7 +153,10 @@ impl Scenario {
             facts.load = self.load_of(lane);
             match self.factory_of(lane).settle(&facts) {
                 Ok(None) => {}
-                Ok(Some(settled)) => *self.factory_mut(lane) = settled,
+                Ok(Some(settled)) => {
+                    let asked = std::mem::replace(self.factory_mut(lane), settled);
+                    self.asked.push((lane, asked));
+                }
                 Err(error) => {
                     let name = self.name_of(lane);
                     let what = if error.key.is_empty() {

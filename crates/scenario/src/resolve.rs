@@ -43,6 +43,8 @@ pub struct Scenario {
     /// The transport with its parameters.
     pub factory: Box<dyn Factory>,
     pub(crate) written: Written,
+    /// Transports as they were asked for, by lane, where they have filled in since what follows from network and messages.
+    pub(crate) asked: Vec<(u8, Box<dyn Factory>)>,
     /// Other transports that sources of messages name, in the order in which they do.
     pub beside: Vec<Beside>,
     /// `[switch]`.
@@ -320,6 +322,7 @@ impl Reader<'_> {
             threshold_origins,
             source: Arc::clone(&whole.source),
             included: Files::new(),
+            asked: Vec::new(),
         })
     }
 

@@ -7,10 +7,16 @@ use results::files::hash;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use transports::Factory;
 
 impl Scenario {
     /// The scenario with every key and its value: a file that repeats the run.
     pub fn resolved_toml(&self) -> String {
+        self.toml(|lane| self.factory_of(lane))
+    }
+
+    /// The same with transports that `factory` says.
+    fn toml<'f>(&self, factory: impl Fn(u8) -> &'f dyn Factory) -> String {
         let mut out = String::from("# Every value of this run. This file repeats it.\n");
         let _ = writeln!(out, "name = {}", toml::Value::String(self.name.clone()));
         if let Some(title) = &self.title {
@@ -30,10 +36,10 @@ impl Scenario {
             write("[[workload]]".into(), workload.section.toml());
         }
         write("[transport]".into(), self.transport.toml());
-        let beside = self.beside.iter().map(|b| (b.protocol, &b.factory));
-        for (protocol, factory) in std::iter::once((self.protocol, &self.factory)).chain(beside) {
+        let beside = self.beside.iter().map(|beside| beside.protocol);
+        for (lane, protocol) in (0..).zip(std::iter::once(self.protocol).chain(beside)) {
             let key = crate::schema::toml_key(protocol.name());
-            write(format!("[transport.{key}]"), factory.resolved());
+            write(format!("[transport.{key}]"), factory(lane).resolved());
         }
         let switch = [
             &self.switch.section,
@@ -77,7 +83,20 @@ impl Scenario {
     /// A hash of the resolved scenario and of the files that it names, for the name of its folder:
     /// runs of one hash have one result.
     pub fn hash(&self) -> u64 {
-        let mut bytes = self.resolved_toml().into_bytes();
+        self.hash_of(self.resolved_toml())
+    }
+
+    /// The same of the scenario as it was asked for, before its transports filled in what follows from network and messages:
+    /// what it was before it was assembled.
+    pub fn hash_asked(&self) -> u64 {
+        self.hash_of(self.toml(|lane| {
+            let asked = self.asked.iter().find(|(of, _)| *of == lane);
+            asked.map_or_else(|| self.factory_of(lane), |(_, factory)| &**factory)
+        }))
+    }
+
+    fn hash_of(&self, toml: String) -> u64 {
+        let mut bytes = toml.into_bytes();
         for (_, text) in self.named() {
             // One that cannot be read stops the run later, with its place.
             bytes.extend(text.unwrap_or_default().into_bytes());
@@ -85,9 +104,10 @@ impl Scenario {
         hash(&bytes)
     }
 
-    /// [`Scenario::hash`] in 16 hexadecimal digits. The files are read now: while a run lasts they may change.
-    pub fn hash_digits(&self) -> String {
-        format!("{:016x}", self.hash())
+    /// [`Scenario::hash`] and [`Scenario::hash_asked`] in 16 hexadecimal digits. The files are read now: while a run lasts
+    /// they may change.
+    pub fn hashes(&self) -> [String; 2] {
+        [self.hash(), self.hash_asked()].map(|hash| format!("{hash:016x}"))
     }
 
     /// The files that it was read from and those that it names, by their paths, but for its own: with them
