@@ -82,7 +82,9 @@ impl Host {
             wanting.change(peer, old, new);
         }
         wanting.open(peer, self.peers[peer].is_open(settings));
-        self.arm(slot);
+        // Nothing of the other half has changed.
+        let due = self.conns[slot].rx.due(settings);
+        self.conns.arm_earlier(slot, due);
     }
 
     /// Gives the credit whose time has come, as far as enough of it is back.
@@ -98,16 +100,18 @@ impl Host {
                 return;
             }
             let conn = &mut self.conns[slot];
-            let need = conn.rx.need(&self.settings);
-            if need > 0 && self.crediting.used + need > self.settings.budget {
+            let piece = conn.rx.piece(&self.settings);
+            let piece = piece.expect("who is in line wants credit");
+            let wire = u64::from(self.settings.encap.wire(piece.length));
+            // What had credit before is out already.
+            if piece.first && self.crediting.used + wire > self.settings.budget {
                 self.crediting.idle = true;
                 return;
             }
-            let (credit, first) = conn.rx.give(now, &self.settings);
+            let credit = conn.rx.give(now, &piece, &self.settings);
             let packet = credit.packet(conn.peer, conn.id, self.settings.small());
-            let wire = self.settings.encap.wire(credit.length);
-            self.crediting.given(now, self.settings.line(wire.into()));
-            self.counts.credits_again += u64::from(!first);
+            self.crediting.given(now, self.settings.line(wire));
+            self.counts.credits_again += u64::from(!piece.first);
             self.say(packet);
             self.settle_arriving(slot, true);
         }

@@ -102,7 +102,7 @@ impl Host {
             settings,
             control: PacketQueue::default(),
             asks: VecDeque::new(),
-            ready: Ranks::default(),
+            ready: Ranks::in_turns(),
             outbound: 0,
             unspent: 0,
             gained: Gained::default(),
@@ -206,7 +206,9 @@ impl Host {
             conn.tx.asks = true;
             self.asks.push_back((slot, conn.order));
         }
-        self.arm(slot);
+        // Nothing of the other half has changed.
+        let due = conn.tx.due(&self.settings);
+        self.conns.arm_earlier(slot, due);
     }
 
     /// What may leave unasked to the peer of a connection, besides what may leave already. [sird artefact]

@@ -77,15 +77,24 @@ struct Group {
 #[derive(Debug, Default)]
 pub(super) struct Ranks {
     groups: Vec<Group>,
-    /// The first of every open group that has one, and these groups.
+    /// The first of every open group that has one, and its group.
     firsts: Ordered<(Rank, u32)>,
-    listed: BTreeSet<u32>,
+    /// These groups again, where they have [turns](Ranks::turn).
+    listed: Option<BTreeSet<u32>>,
     /// The group whose turn was last, and turns of messages so far.
     last: u32,
     turn: u64,
 }
 
 impl Ranks {
+    /// Of groups that have turns.
+    pub(super) fn in_turns() -> Self {
+        Self {
+            listed: Some(BTreeSet::new()),
+            ..Self::default()
+        }
+    }
+
     /// A number for who stands behind all others.
     #[inline]
     pub(super) fn next_turn(&mut self) -> u64 {
@@ -108,12 +117,19 @@ impl Ranks {
     /// A message of `group` changes its rank.
     #[inline]
     pub(super) fn change(&mut self, group: u32, old: Option<Rank>, new: Option<Rank>) {
-        let members = &mut self.group(group).members;
+        let of = self.group(group);
         match (old, new) {
-            (Some(old), Some(new)) => members.replace(old, new),
-            (Some(old), None) => members.remove(old),
-            (None, Some(new)) => members.insert(new),
-            (None, None) => {}
+            (Some(old), Some(new)) => {
+                of.members.replace(old, new);
+                if of.listed == Some(old) && of.members.first == Some(new) {
+                    // The first of its group stays it.
+                    of.listed = Some(new);
+                    return self.firsts.replace((old, group), (new, group));
+                }
+            }
+            (Some(old), None) => of.members.remove(old),
+            (None, Some(new)) => of.members.insert(new),
+            (None, None) => return,
         }
         self.list(group);
     }
@@ -140,11 +156,11 @@ impl Ranks {
             (Some(before), Some(first)) => self.firsts.replace((before, group), (first, group)),
             (None, Some(first)) => {
                 self.firsts.insert((first, group));
-                self.listed.insert(group);
+                self.listed.as_mut().map(|listed| listed.insert(group));
             }
             (Some(before), None) => {
                 self.firsts.remove((before, group));
-                self.listed.remove(&group);
+                self.listed.as_mut().map(|listed| listed.remove(&group));
             }
             (None, None) => {}
         }
@@ -159,8 +175,9 @@ impl Ranks {
     /// The place of the first of the group behind the one whose turn was last, whose turn it is now.
     #[inline]
     pub(super) fn turn(&mut self) -> Option<u32> {
-        let behind = self.listed.range(self.last.saturating_add(1)..).next();
-        let &group = behind.or_else(|| self.listed.first())?;
+        let listed = self.listed.as_ref().expect("they have turns");
+        let behind = listed.range(self.last.saturating_add(1)..).next();
+        let &group = behind.or_else(|| listed.first())?;
         self.last = group;
         self.groups[group as usize].listed.map(|(.., slot)| slot)
     }
@@ -172,12 +189,17 @@ impl Ranks {
 
     /// Nobody is left: what tables have grown to is given back.
     pub(super) fn clear(&mut self) {
-        (self.groups, self.firsts, self.listed) = Default::default();
+        (self.groups, self.firsts) = Default::default();
+        if let Some(listed) = &mut self.listed {
+            listed.clear();
+        }
     }
 
     /// Panics where an invariant is broken.
     pub(super) fn check(&self) {
-        assert_eq!(self.firsts.len(), self.listed.len());
+        if let Some(listed) = &self.listed {
+            assert_eq!(self.firsts.len(), listed.len());
+        }
         let mut sets = self.groups.iter().map(|of| &of.members);
         let first = |set: &Ordered<Rank>| set.iter().is_sorted();
         assert!(sets.all(first) && self.firsts.iter().is_sorted(), "order");
@@ -225,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_first_is_the_least_of_the_open_groups_and_turns_go_round() {
-        let mut ranks = Ranks::default();
+        let mut ranks = Ranks::in_turns();
         let all = [
             (0, (30, 1, 10)),
             (0, (20, 2, 11)),

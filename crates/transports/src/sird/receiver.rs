@@ -47,6 +47,14 @@ pub(super) enum Overdue {
     Back,
 }
 
+/// What one packet brings.
+pub(super) struct Piece {
+    pub(super) offset: u64,
+    pub(super) length: u16,
+    /// It has had no credit yet.
+    pub(super) first: bool,
+}
+
 impl Receiver {
     /// A piece has arrived, for a credit if `scheduled`.
     #[inline]
@@ -162,26 +170,22 @@ impl Receiver {
         (a < until).then_some((a, b.min(until)))
     }
 
-    /// The next piece that wants credit: where it begins, its payload, and whether it is its first credit.
+    /// The next piece that wants credit.
     #[inline]
-    fn piece(&self, settings: &Settings) -> Option<(u64, u16, bool)> {
+    pub(super) fn piece(&self, settings: &Settings) -> Option<Piece> {
         let most = u64::from(settings.payload_max);
+        let (hole, first) = match self.hole() {
+            Some(hole) => (hole, false),
+            None => (self.arriving.first_gap(self.cursor?)?, true),
+        };
+        let (offset, until) = hole;
         #[allow(clippy::cast_possible_truncation, reason = "at most a payload")]
-        let piece = |from: u64, until: u64| (until - from).min(most) as u16;
-        if let Some((a, b)) = self.hole() {
-            return Some((a, piece(a, b), false));
-        }
-        let (a, b) = self.arriving.first_gap(self.cursor?)?;
-        Some((a, piece(a, b), true))
-    }
-
-    /// The wire bytes that its next credit takes of what may be out; 0 for one that is out already.
-    #[inline]
-    pub(super) fn need(&self, settings: &Settings) -> u64 {
-        match self.piece(settings) {
-            Some((_, length, true)) => settings.encap.wire(length).into(),
-            _ => 0,
-        }
+        let length = (until - offset).min(most) as u16;
+        Some(Piece {
+            offset,
+            length,
+            first,
+        })
     }
 
     /// Whether it wants credit. Where nothing came for the last, one at a time will do.
@@ -196,13 +200,12 @@ impl Receiver {
         self.rank.is_some() && self.charged == 0
     }
 
-    /// Gives the next credit; whether it is the first for its piece.
+    /// Gives credit for this piece, the next.
     #[inline]
-    pub(super) fn give(&mut self, now: Time, settings: &Settings) -> (Credit, bool) {
-        let piece = self.piece(settings);
-        let (offset, length, first) = piece.expect("only who wants credit gets some");
+    pub(super) fn give(&mut self, now: Time, piece: &Piece, settings: &Settings) -> Credit {
+        let &Piece { offset, length, .. } = piece;
         let until = offset + u64::from(length);
-        if first {
+        if piece.first {
             self.cursor = Some(until);
             self.charged += u64::from(settings.encap.wire(length));
             self.again = (0, 0);
@@ -211,13 +214,12 @@ impl Receiver {
         }
         self.issued = self.issued.wrapping_add(1);
         self.credit_at = now;
-        let credit = Credit {
+        Credit {
             offset,
             length,
             number: told(self.issued),
             round: self.round,
-        };
-        (credit, first)
+        }
     }
 
     /// What was given and not used is taken back: what is missing wants credit anew.
