@@ -3,15 +3,22 @@
 //! Every producing thread has a bitset of its own per window slot, so that raising a flag needs no
 //! atomic read-modify-write; the owner of a node reads all of them. Where nodes take turns ([`Steps`]), a window is
 //! two steps long and each begins with one side's: a node is flagged in its side's slots alone.
+//!
+//! Slots are few. What is further ahead than they reach stands in slots of many windows, whose flags come among the others
+//! when the first of these windows begins: a timer that lies far ahead would wake its node every few hundred windows else.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use units::{Span, Time};
 
-/// Window slots. A moment further ahead raises the last of them: the node then looks again.
+/// Window slots.
 const SLOTS: u64 = 256;
-/// How far ahead a flag can be raised, in windows.
+/// How far ahead a flag can be raised in them, in windows.
 const AHEAD_MAX: u64 = SLOTS - 2;
+/// Windows of a far slot: as many that what is too far for the others is in none that has begun. [ours]
+const FAR: u64 = 128;
+/// Far slots. A moment further ahead raises the last of them: the node then looks again.
+const FAR_SLOTS: u64 = 64;
 
 pub(crate) struct Activity {
     raisers: Vec<Raiser>,
@@ -92,6 +99,9 @@ pub(crate) struct Raiser {
     any: [AtomicU64; 4],
     /// A flag of the window after the current one is raised.
     next: AtomicBool,
+    /// By far slot and word, and the far slots in which any flag is raised.
+    far: Vec<AtomicU64>,
+    any_far: AtomicU64,
 }
 
 /// The window after the current one, which is that of the other side where nodes take turns: most packets that leave now
@@ -169,36 +179,74 @@ impl Raiser {
     /// Wakes the node at `bit` in window `target`, or as late before it as can be said now. Returns the window.
     #[inline(always)]
     fn raise_in(&self, now: u64, bit: u32, target: u64) -> u64 {
-        let mut window = target;
         if target > now + AHEAD_MAX {
-            window = self.steps.of_side(now + AHEAD_MAX, bit);
+            return self.raise_far(now, bit, target);
         }
-        let flags = &self.flags[self.place(window, bit as usize / 64)];
         // This thread alone writes here, but for the owner's clearing of the current slot.
-        flags.store(
-            flags.load(Ordering::Relaxed) | 1 << (bit % 64),
-            Ordering::Relaxed,
-        );
+        raise(&self.flags[self.place(target, bit as usize / 64)], bit);
         #[allow(clippy::cast_possible_truncation, reason = "below 256")]
-        let slot = (window % SLOTS) as usize;
-        let any = &self.any[slot / 64];
-        any.store(
-            any.load(Ordering::Relaxed) | 1 << (slot % 64),
-            Ordering::Relaxed,
-        );
-        window
+        let slot = (target % SLOTS) as u32;
+        raise(&self.any[slot as usize / 64], slot);
+        target
     }
+
+    /// The same for what is further ahead than slots reach.
+    #[cold]
+    #[allow(clippy::cast_possible_truncation, reason = "below 64")]
+    fn raise_far(&self, now: u64, bit: u32, target: u64) -> u64 {
+        let far = (target / FAR).min(now / FAR + FAR_SLOTS - 2);
+        let slot = (far % FAR_SLOTS) as u32;
+        raise(
+            &self.far[slot as usize * self.words + bit as usize / 64],
+            bit,
+        );
+        raise(&self.any_far, slot);
+        far * FAR + u64::from(bit >= self.steps.second)
+    }
+
+    /// The flags of the far slot that begins with `window` come among the others.
+    #[cold]
+    #[allow(clippy::cast_possible_truncation, reason = "below 64")]
+    fn unfold(&self, window: u64) {
+        let slot = (window / FAR % FAR_SLOTS) as usize;
+        let any = self.any_far.load(Ordering::Relaxed);
+        self.any_far.store(any & !(1 << slot), Ordering::Relaxed);
+        for word in 0..self.words {
+            let far = &self.far[slot * self.words + word];
+            let flags = far.load(Ordering::Relaxed);
+            if flags == 0 {
+                continue;
+            }
+            far.store(0, Ordering::Relaxed);
+            let own = window + u64::from(word as u32 * 64 >= self.steps.second);
+            let near = &self.flags[self.place(own, word)];
+            near.store(near.load(Ordering::Relaxed) | flags, Ordering::Relaxed);
+            let slot = (own % SLOTS) as u32;
+            raise(&self.any[slot as usize / 64], slot);
+        }
+    }
+}
+
+/// Raises a flag of its word. This thread alone writes there now.
+#[inline(always)] // few instructions
+fn raise(word: &AtomicU64, flag: u32) {
+    word.store(
+        word.load(Ordering::Relaxed) | 1 << (flag % 64),
+        Ordering::Relaxed,
+    );
 }
 
 impl Activity {
     pub(crate) fn new(threads: usize, words: usize, steps: Steps) -> Self {
-        let slots = usize::try_from(SLOTS).expect("there are 256");
+        let [slots, far] = [SLOTS, FAR_SLOTS].map(|n| usize::try_from(n).expect("few"));
         let raiser = || Raiser {
             words,
             steps,
             flags: (0..slots * words).map(|_| AtomicU64::new(0)).collect(),
             any: [const { AtomicU64::new(0) }; 4],
             next: AtomicBool::new(false),
+            far: (0..far * words).map(|_| AtomicU64::new(0)).collect(),
+            any_far: AtomicU64::new(0),
         };
         Self {
             raisers: (0..threads).map(|_| raiser()).collect(),
@@ -247,10 +295,28 @@ impl Activity {
             let slot = (window % SLOTS) as usize;
             union[slot / 64] >> (slot % 64)
         };
-        match rest(from) {
+        let near = match rest(from) {
             0 => (from..from + SLOTS).find(|&window| rest(window) & 1 == 1),
             rest => Some(from + u64::from(rest.trailing_zeros())),
+        };
+        match near {
+            // No far slot begins before it.
+            Some(near) if (near ^ from.wrapping_sub(1)) < FAR => Some(near),
+            _ => self.next_far(from, near),
         }
+    }
+
+    /// The same where far slots may begin before the window that is `near`.
+    #[cold]
+    #[allow(clippy::cast_possible_truncation, reason = "below 64")]
+    fn next_far(&self, from: u64, near: Option<u64>) -> Option<u64> {
+        let each = self.raisers.iter();
+        let any = each.map(|raiser| raiser.any_far.load(Ordering::Relaxed));
+        let any = any.fold(0, |sum, any| sum | any);
+        let first = from.div_ceil(FAR);
+        let behind = any.rotate_right((first % FAR_SLOTS) as u32);
+        let far = (any != 0).then(|| (first + u64::from(behind.trailing_zeros())) * FAR);
+        near.into_iter().chain(far).min()
     }
 
     /// Window `window` is about to run: that some node is awake in it is no news any more.
@@ -259,6 +325,9 @@ impl Activity {
     pub(crate) fn pass(&self, window: u64) {
         let slot = (window % SLOTS) as usize;
         for raiser in &self.raisers {
+            if window.is_multiple_of(FAR) {
+                raiser.unfold(window);
+            }
             let any = &raiser.any[slot / 64];
             any.store(
                 any.load(Ordering::Relaxed) & !(1 << (slot % 64)),
@@ -314,8 +383,54 @@ mod tests {
         assert_eq!(activity.awake(6, 0, false), 1);
         assert_eq!(raise(64, 79), (90, Some(7)), "its windows are 5, 7, 9");
         assert_eq!(activity.awake(7, 1, false), 1);
-        assert_eq!(raise(0, 99_999), (100_000, Some(4 + AHEAD_MAX)));
-        assert_eq!(activity.awake(4 + AHEAD_MAX, 0, false), 1);
-        assert_eq!(raise(64, 99_999), (100_010, Some(3 + AHEAD_MAX)));
+        // Both are in window 9,998 or the one behind it, too far ahead for any slot.
+        let last = (FAR_SLOTS - 2) * FAR;
+        assert_eq!(raise(0, 99_999), (100_000, Some(last)));
+        assert_eq!(activity.awake(last, 0, false), 1);
+        assert_eq!(raise(64, 99_999), (100_010, Some(last)));
+        assert_eq!(activity.next(last + 1), Some(last + 1), "its own side's");
+        activity.pass(last + 1);
+        assert_eq!(activity.awake(last + 1, 1, false), 1);
+        assert_eq!(activity.next(last + 2), None);
+    }
+
+    /// However far ahead, each node is woken no later than it asks for, and no window before that is skipped.
+    #[test]
+    fn what_is_far_ahead_is_woken_in_time_around_every_circle() {
+        let steps = Steps::new(NonZeroU64::new(1).unwrap(), None);
+        let mut seed = 1_u64;
+        let mut draw = |most: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % most
+        };
+        let (activity, mut wanted) = (Activity::new(1, 1, steps), [None; 64]);
+        let mut now = 0;
+        for _ in 0..20_000 {
+            let bit = u32::try_from(draw(64)).unwrap();
+            if wanted[bit as usize].is_none() {
+                let reach = [3, 300, 9_000, 200_000][draw(4) as usize];
+                let target = now + 1 + draw(reach);
+                activity.of(0).raise(now, bit, Time(target));
+                wanted[bit as usize] = Some(target);
+            }
+            if draw(3) > 0 {
+                continue;
+            }
+            now = activity.next(now + 1).expect("somebody waits");
+            activity.pass(now);
+            let awake = activity.awake(now, 0, false);
+            for (bit, wanted) in (0..).zip(&mut wanted) {
+                let Some(target) = *wanted else { continue };
+                assert!(target >= now, "bit {bit} slept over {target} until {now}");
+                let is_awake = awake >> bit & 1 == 1;
+                assert!(is_awake || target > now, "bit {bit} sleeps at {now}");
+                if is_awake && target > now {
+                    activity.of(0).raise(now, bit, Time(target));
+                } else if is_awake {
+                    *wanted = None;
+                }
+            }
+        }
+        assert!(now > 1_000_000, "{now}");
     }
 }

@@ -441,6 +441,11 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
             Some(next) => clock = next,
             None => clock.stop = true,
         }
+        while !clock.stop && between.looks.next() < clock.start {
+            // Nothing happens before the next window.
+            let at = between.looks.next();
+            self.look_for_circles(&mut between.looks, at);
+        }
         let until = self.setup.until;
         clock.stop |= clock.start >= until || between.interrupted;
         if ended == self.setup.traffic.messages.len() as u64 {
