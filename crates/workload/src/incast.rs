@@ -229,7 +229,7 @@ impl RequestResponse {
 /// Incasts that recur, each to a random receiver: a share of the load beside a background.
 ///
 /// BFC gives them 5 % of the load in bursts of 100 senders drawn with replacement, SIRD 7 % in
-/// bursts of 30 messages of 500 kB. [bfc artefact; sird artefact]
+/// bursts of 30 messages of 500 KB. [bfc artefact; sird artefact]
 #[derive(Clone, PartialEq, Debug)]
 pub struct IncastBursts {
     /// Who can send how much.

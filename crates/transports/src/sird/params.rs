@@ -56,13 +56,13 @@ parts::params! {
         /// wire bytes of a round trip, of which other sizes are multiples, or "auto": what the host's line carries in an
         /// idle one, in whole frames, and a frame
         bdp: Option<Bytes> = None, Or("auto", "a size", SizeOf(Size(1, SIZE_MAX))),
-            "[sird artefact]: 100 kB at 100 Gb/s; the rule: ours";
+            "[sird artefact]: 100 KB at 100 Gb/s; the rule: ours";
         /// credit that a receiver has given and not seen the data of, in `bdp`: B
-        budget: f64 = 1.5, Number(0.01, 10_000.0), "[sird artefact]: 150 kB";
+        budget: f64 = 1.5, Number(0.01, 10_000.0), "[sird artefact]: 150 KB";
         /// what one sender may have of it, at most, in `bdp`
-        pair: f64 = 1.0, Number(0.01, 10_000.0), "[sird artefact]: 100 kB";
+        pair: f64 = 1.0, Number(0.01, 10_000.0), "[sird artefact]: 100 KB";
         /// messages of at most so many wire bytes, in `bdp`, begin unasked, with at most a `pair`: UnschT
-        unasked: f64 = 1.0, Number(0.0, 1e9), "[sird artefact]: 100 kB";
+        unasked: f64 = 1.0, Number(0.0, 1e9), "[sird artefact]: 100 KB";
         /// unused credit, in `bdp`, beyond which a sender says that it has too much: SThr
         sender_threshold: f64 = 0.5, Number(0.0, 1e9), "[sird s4], recalled: half of it";
         /// waiting bytes from which on a port marks, or "auto": 1.25 `bdp` of the fastest host: NThr
@@ -102,7 +102,7 @@ const SPAN_MIN: Span = Span::us(1);
 const SPAN_MAX: Span = Span::ms(3_600_000);
 /// Full frames of the queue from which on ports mark, where nobody knows the network. [sird artefact]
 const MARK_FRAMES: u64 = 82;
-/// The same in `bdp`. [sird artefact: 125 of 100 kB]
+/// The same in `bdp`. [sird artefact: 125 of 100 KB]
 const MARK_BDP: f64 = 1.25;
 
 impl Params {
