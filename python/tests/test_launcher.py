@@ -110,3 +110,17 @@ def test_an_unknown_depth_of_testing_is_refused(bare: Path) -> None:
     done = tg(bare, "test", "everything")
     assert done.returncode == 2
     assert "./tg test quick" in done.stderr
+
+
+def test_what_runs_meanwhile_counts_where_it_is_waited_for(tmp_path: Path) -> None:
+    text = (ROOT / "tg").read_text("utf-8")
+    start = text.index("pids=''")
+    functions = text[start : text.index("\nskip() {", start)]
+    script = f"""set -eu; work=$1; {functions}
+begin_later good sh -c 'echo said'
+begin_later bad sh -c 'echo sad; exit 3'
+finish_later good && echo "good $?"
+finish_later bad || echo "bad $?\""""
+    arguments = ["sh", "-c", script, "sh", str(tmp_path)]
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["said", "good", "0", "sad", "bad", "3"]
