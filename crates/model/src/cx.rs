@@ -44,6 +44,12 @@ pub enum Event {
         /// Bytes.
         length: u16,
     },
+    /// Here, at the receiver: what has not come of the message under way is taken for lost, and is given credit again when
+    /// its turn comes. For who explains a run; said by a transport whose packets do not say it.
+    Missing {
+        /// The connection.
+        conn: ConnId,
+    },
     /// The peer or the local limit refused the connection; nothing will be delivered.
     Refused {
         /// The connection.

@@ -4,6 +4,7 @@
 use crate::ahead::times;
 use crate::assemble::{Assembled, Progress, Watch};
 use crate::diagnostic::{Diagnostic, Errors};
+use model::ConnId;
 use results::human;
 use results::trace::{
     self, Asked, Event, Flight, Held, Life, Link, Network, Pauses, Pausing, Sake, What, Why,
@@ -17,6 +18,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use switching::GateOf;
+use topology::NodeId;
 use units::Time;
 
 /// Events that a trace may have: 160 MB of them. [ours]
@@ -40,6 +42,8 @@ pub struct Traced {
     pub events: Vec<Event>,
     /// What flow controls did.
     pub pauses: Pauses,
+    /// When a host took what had not come of a connection for lost; by moment.
+    missed: Vec<(Time, NodeId, ConnId)>,
     /// Hash over what happened: that of the run without a trace.
     pub fingerprint: u64,
     messages: Vec<MessageResult>,
@@ -199,6 +203,7 @@ impl Assembled {
             network: self.network(),
             events: events.collect(),
             pauses: pauses(&trace.pauses),
+            missed: trace.missed,
             fingerprint: outcome.fingerprint,
             messages: outcome.messages.clone(),
             end: self.end(outcome).min(until),
@@ -479,8 +484,15 @@ impl Assembled {
             let done = fate.done.filter(|&done| done > start)?;
             Some(fate.start?..done)
         });
+        let of = |&&(_, host, of): &&(Time, NodeId, ConnId)| (host.0, of.0) == (dst, message.conn);
         let asked = Asked {
             ahead,
+            missed: traced
+                .missed
+                .iter()
+                .filter(of)
+                .map(|&(at, ..)| at)
+                .collect(),
             message: number,
             conn: message.conn,
             src,

@@ -144,3 +144,45 @@ fn a_message_of_the_arbiters_host_waits_for_slots() {
     none_waits_for_a_host(&why, US / 10);
     assert_eq!(why(8).largest().part, Part::Credit, "{:?}", why(8).parts);
 }
+
+/// Forty send unasked more than the port of one holds. Their receiver says nothing of what it misses, and gives tokens or
+/// credit for it when the turn of a message comes: from the moment when it misses something on, that waits for its turn.
+#[test]
+fn a_frame_that_was_lost_waits_for_its_turn_from_when_it_is_missed() {
+    let text = "[topology]\nkind = \"leaf-spine\"\n[workload]\nkind = \"incast\"\nsenders = 40\nsize = \"77777B\"\n\
+                jitter = \"3us\"\n";
+    for (kind, word, least) in [("phost", "TOKEN", 50), ("sird", "CREDIT", 20)] {
+        let why = explained(kind, text, &[&format!("transport.kind={kind}")], 29);
+        let waits = |part: Part, note: String| {
+            let mut path = why.path.iter();
+            path.find(|one| one.part == part && one.note.starts_with(&note))
+                .unwrap_or_else(|| panic!("{kind}: no {note}: {:?}", why.path))
+        };
+        let vain = waits(Part::Retransmission, "sent in vain".into());
+        let turn = waits(Part::Credit, format!("before {word}"));
+        assert_eq!(turn.until_ps - turn.from_ps, part(&why, Part::Credit));
+        assert!(part(&why, Part::Credit) > least * US, "{kind}: {turn:?}");
+        // What came of the message came a while before the receiver missed the rest.
+        let came = why.packets.iter().filter(|row| row.forth);
+        let came = came.filter_map(|row| row.arrived_ps.filter(|&at| at < turn.from_ps));
+        let last = came.max().expect("some came");
+        assert!(turn.from_ps > last + 5 * US, "{kind}: {last}, {turn:?}");
+        assert_eq!(vain.until_ps, turn.from_ps, "{kind}");
+    }
+}
+
+/// Alone it has its turn at once: what remains is the time until it is missed, and the ways of its token and of itself.
+#[test]
+fn a_lone_frame_that_was_lost_waits_for_no_turn() {
+    for (kind, word) in [("phost", "TOKEN"), ("sird", "CREDIT")] {
+        let why = why(kind, "20KB", &[], &one("unscheduled", "h1"));
+        mostly(&why, Part::Retransmission, kind);
+        assert_eq!(part(&why, Part::Credit), 0, "{kind}: {:?}", why.path);
+        let mut rows = why.packets.iter();
+        let given = rows.find(|row| row.on_path && row.what.starts_with(word));
+        let given = given.unwrap_or_else(|| panic!("{kind}: {:?}", why.path));
+        let mut path = why.path.iter();
+        let vain = path.find(|one| one.part == Part::Retransmission);
+        assert_eq!(vain.map(|one| one.until_ps), Some(given.sent_ps), "{kind}");
+    }
+}

@@ -131,7 +131,7 @@ impl Host {
         }));
     }
 
-    /// Notes what its gates do within `window`; so many notes at most.
+    /// Notes what its gates do, and what it misses, within `window`; so many notes of each at most.
     pub(crate) fn watch(&mut self, most: usize, window: Range<Time>) {
         self.watched = Some(Watched::new(most, window));
     }
@@ -145,6 +145,14 @@ impl Host {
     pub(crate) fn watched(&self) -> (Vec<(Time, Signal)>, u64) {
         let watched = self.watched.as_ref();
         watched.map(Watched::all).unwrap_or_default()
+    }
+
+    /// Of which connections it took what had not come for lost, and when; and how much there was no room for.
+    pub(crate) fn missed(&self) -> (&[(Time, ConnId)], u64) {
+        self.watched
+            .as_ref()
+            .map(Watched::missed)
+            .unwrap_or_default()
     }
 
     /// Its egress link.
@@ -614,6 +622,11 @@ impl Host {
                         book.set_done(number, now);
                         self.fire(now, number, Milestone::Sent, book, log);
                     }
+                }
+                Event::Missing { conn } => {
+                    self.watched
+                        .iter_mut()
+                        .for_each(|watched| watched.miss(now, conn));
                 }
                 Event::Refused { conn } => log.refused.push((self.id, conn, now)),
                 // Connections of the book live as long as the run.

@@ -74,6 +74,8 @@ pub struct Trace {
     pub events: Vec<TraceEvent>,
     /// What flow controls did, by moment.
     pub pauses: Vec<PauseEvent>,
+    /// When a host took what had not come of a connection for lost, where its transport says so; by moment.
+    pub missed: Vec<(Time, NodeId, ConnId)>,
 }
 
 /// What happened to a packet.
@@ -107,6 +109,8 @@ pub(crate) struct Tracer {
     notes: Vec<UnsafeCell<(Vec<TraceEvent>, u64)>>,
     /// What flow controls did, and how much of it was too much.
     pauses: (Vec<PauseEvent>, u64),
+    /// What hosts missed.
+    missed: Vec<(Time, NodeId, ConnId)>,
 }
 
 impl Tracer {
@@ -116,6 +120,7 @@ impl Tracer {
             wanted,
             notes,
             pauses: (Vec::new(), 0),
+            missed: Vec::new(),
         }
     }
 
@@ -159,12 +164,21 @@ impl Tracer {
 
     /// Takes what they noted.
     pub(crate) fn gather(&mut self, nodes: &[Node]) {
-        let (pauses, missed) = &mut self.pauses;
+        let (pauses, more) = &mut self.pauses;
         for node in nodes {
             match &node.kind {
                 Kind::Host(host) => {
-                    let (notes, more) = host.watched();
-                    *missed += more;
+                    let (notes, too_many) = host.watched();
+                    *more += too_many;
+                    let (missed, too_many) = host.missed();
+                    *more += too_many;
+                    let wanted = |conn: ConnId| {
+                        let mut conns = self.wanted.conns.iter();
+                        conns.all(|conns| conns.binary_search(&conn.0).is_ok())
+                    };
+                    let missed = missed.iter().filter(|&&(_, conn)| wanted(conn));
+                    let own = missed.map(|&(at, conn)| (at, NodeId(host.id), conn));
+                    self.missed.extend(own);
                     let link = LinkId(host.link());
                     let events = notes.iter().map(|&(at, signal)| PauseEvent {
                         at,
@@ -174,8 +188,8 @@ impl Tracer {
                     pauses.extend(events);
                 }
                 Kind::Switch(node) => {
-                    let (notes, more) = node.switch.notes();
-                    *missed += more;
+                    let (notes, too_many) = node.switch.notes();
+                    *more += too_many;
                     let link = |port: u16| LinkId(node.switch.ports[usize::from(port)].link());
                     pauses.extend(notes.iter().map(|note| {
                         let own = link(note.port);
@@ -202,19 +216,21 @@ impl Tracer {
         }
         // Stable: what one node did at one moment stays in its order.
         pauses.sort_by_key(|event| (event.at, event.link));
+        self.missed
+            .sort_by_key(|&(at, host, conn)| (at, host, conn.0));
     }
 
     /// Everything that was noted, by moment and node, in the order in which the node noted it; how much it is where
     /// that is more than was allowed.
     fn finish(self, topology: &Topology) -> Result<Trace, TooMany> {
-        let (pauses, missed) = self.pauses;
+        let (pauses, more) = self.pauses;
         let (mut all, mut count) = (Vec::new(), 0);
         for notes in self.notes {
             let (mut events, noted) = notes.into_inner();
             count += noted;
             all.append(&mut events);
         }
-        let controls = pauses.len() as u64 + missed;
+        let controls = pauses.len() as u64 + more;
         if count + controls > self.wanted.events_max {
             return Err(TooMany {
                 packets: count,
@@ -226,6 +242,7 @@ impl Tracer {
         Ok(Trace {
             events: all,
             pauses,
+            missed: self.missed,
         })
     }
 }

@@ -1,6 +1,6 @@
-//! What the gates of a host did, and when.
+//! What the gates of a host did, and what its transport missed, and when.
 
-use model::Signal;
+use model::{ConnId, Signal};
 use std::ops::Range;
 use units::Time;
 
@@ -13,7 +13,10 @@ pub(crate) struct Watched {
     before: Vec<(Time, Signal)>,
     /// Notes that are kept, and how many there was no room for.
     most: usize,
-    missed: u64,
+    too_many: u64,
+    /// Of which connection what had not come was taken for lost, and how often there was no room for that.
+    missed: Vec<(Time, ConnId)>,
+    missed_too_many: u64,
 }
 
 impl Watched {
@@ -23,7 +26,9 @@ impl Watched {
             window,
             before: Vec::new(),
             most,
-            missed: 0,
+            too_many: 0,
+            missed: Vec::new(),
+            missed_too_many: 0,
         }
     }
 
@@ -47,14 +52,31 @@ impl Watched {
         } else if self.notes.len() < self.most {
             self.notes.push((now, signal));
         } else {
-            self.missed += 1;
+            self.too_many += 1;
         }
     }
 
     /// What it has noted, in the order of time, and how much there was no room for.
     pub(crate) fn all(&self) -> (Vec<(Time, Signal)>, u64) {
         let all = self.before.iter().chain(&self.notes);
-        (all.copied().collect(), self.missed)
+        (all.copied().collect(), self.too_many)
+    }
+
+    /// What has not come of a connection is taken for lost.
+    pub(crate) fn miss(&mut self, now: Time, conn: ConnId) {
+        if !self.window.contains(&now) {
+            return;
+        }
+        if self.missed.len() < self.most {
+            self.missed.push((now, conn));
+        } else {
+            self.missed_too_many += 1;
+        }
+    }
+
+    /// What was taken for lost, in the order of time, and how much there was no room for.
+    pub(crate) fn missed(&self) -> (&[(Time, ConnId)], u64) {
+        (&self.missed, self.missed_too_many)
     }
 }
 
@@ -68,7 +90,12 @@ mod tests {
         for at in 0..1_000 {
             watched.note(Time(at), Signal::PausePriority(0));
         }
-        assert_eq!((watched.notes.len(), watched.missed), (2, 998));
+        assert_eq!((watched.notes.len(), watched.too_many), (2, 998));
+        for at in 0..10 {
+            watched.miss(Time(at), ConnId(3));
+        }
+        let two = [(Time(0), ConnId(3)), (Time(1), ConnId(3))];
+        assert_eq!(watched.missed(), (&two[..], 8));
     }
 
     #[test]

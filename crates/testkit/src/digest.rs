@@ -61,6 +61,7 @@ impl Digest {
                 offset,
                 length,
             } => (4, conn, offset, u64::from(length)),
+            Event::Missing { conn } => (8, conn, 0, 0),
             Event::Refused { conn } => (5, conn, 0, 0),
             Event::Forgotten { conn } => (7, conn, 0, 0),
         };

@@ -290,7 +290,10 @@ impl Feed {
         let mut gone: Vec<u32> = Vec::new();
         for event in self.events.drain(..) {
             let me = HostId(u32::from(host == 1));
-            self.digest.event(self.now, me, event);
+            // What it misses changes nothing for anybody.
+            if !matches!(event, Event::Missing { .. }) {
+                self.digest.event(self.now, me, event);
+            }
             if let Event::Forgotten { conn } = event {
                 gates.forget(conn);
                 gone.push(conn.0);

@@ -224,6 +224,7 @@ fn told(host: HostId, event: Event, many: bool) -> String {
         } => {
             format!("{me} accepted {length} B at {offset}{}", of(conn))
         }
+        Event::Missing { conn } => format!("{me} misses what has not come{}", of(conn)),
         Event::Refused { conn } => format!("{me} was refused{}", of(conn)),
         Event::Forgotten { conn } => format!("{me} has forgotten{}", of(conn)),
     }

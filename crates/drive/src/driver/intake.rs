@@ -342,7 +342,10 @@ impl Core {
             Event::Stopped { conn } | Event::AskedAgain { conn } if self.peers.is_live(conn) => {
                 self.news.push(News::Transport(event));
             }
-            Event::Stopped { .. } | Event::AskedAgain { .. } | Event::Data { .. } => {}
+            Event::Stopped { .. }
+            | Event::AskedAgain { .. }
+            | Event::Data { .. }
+            | Event::Missing { .. } => {}
         }
     }
 

@@ -5,8 +5,8 @@
 //!
 //! 1. A packet's way: propagation and serialisation of each link, queueing before each link.
 //! 2. What let the packet leave. Data sent again: its first transmission; the time between is
-//!    *retransmission*, but from the receiver's first word after the loss on the wait for the credit that
-//!    released it is *waiting for credit*. Data that a credit released: that credit. Other packets: the last packet of the
+//!    *retransmission*, but from the moment on at which the receiver missed it, or from its first word after the loss, the
+//!    wait for the credit that released it is *waiting for credit*. Data that a credit released: that credit. Other packets: the last packet of the
 //!    connection that had come in before. The time between is *host*, except while the host's line was
 //!    busy with the connection's own packets: that is serialisation, or retransmission where they were sent again.
 //! 3. A credit left because the receiver knew of the message: from the first packet of the sender that
@@ -99,6 +99,8 @@ pub struct Asked {
     pub start: Time,
     /// Where the message before it on its connection kept it from beginning: from when to when that was under way.
     pub ahead: Option<Range<Time>>,
+    /// When its receiver took what had not come of its connection for lost, where the transport says so; ascending.
+    pub missed: Vec<Time>,
     /// When the receiver had the last byte; `None` where the run ended before.
     pub end: Option<Time>,
     /// When the run ended.

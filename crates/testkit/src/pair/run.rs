@@ -302,6 +302,8 @@ impl Pair<'_> {
                     self.oracle.refused(conn);
                     Ok(())
                 }
+                // It changes nothing for anybody, and what follows shows in packets.
+                Event::Missing { .. } => continue,
                 Event::Stopped { .. } | Event::AskedAgain { .. } => Ok(()),
                 Event::Forgotten { conn } => {
                     self.hosts[host].gates.forget(conn);

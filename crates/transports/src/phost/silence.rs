@@ -2,7 +2,7 @@
 
 use super::host::{Host, URGENT};
 use super::receiver::Waits;
-use model::Cx;
+use model::{Cx, Event};
 use parts::announced::Silence;
 use units::Time;
 
@@ -48,6 +48,7 @@ impl Host {
                 rx.message.expect(self.late.bound().unwrap_or_default());
                 if matches!(rx.waits(&self.settings), Waits::Missing(at) if over(at)) {
                     rx.message.repeat();
+                    cx.events.push(Event::Missing { conn: conn.id });
                 }
             }
             Waits::Window(_) | Waits::Missing(_) | Waits::Turn | Waits::Announcement => {}

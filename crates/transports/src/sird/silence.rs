@@ -2,7 +2,7 @@
 
 use super::host::{Host, URGENT};
 use super::receiver::Overdue;
-use model::Cx;
+use model::{Cx, Event};
 use parts::announced::Silence;
 
 impl Host {
@@ -36,10 +36,14 @@ impl Host {
             self.give_up(cx, slot);
             return false;
         }
-        match rx.on_overdue(cx.now, &self.settings) {
+        let overdue = rx.on_overdue(cx.now, &self.settings);
+        match overdue {
             Overdue::No => {}
             Overdue::Again => self.counts.holes += 1,
             Overdue::Back => self.counts.taken_back += 1,
+        }
+        if overdue != Overdue::No {
+            cx.events.push(Event::Missing { conn: conn.id });
         }
         self.settle_arriving(slot, false);
         true

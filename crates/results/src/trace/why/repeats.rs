@@ -168,7 +168,7 @@ impl Walk<'_> {
         let cause = self.credit_of(at)?;
         let credit = self.flights[cause];
         let known = self.known(at, cause)?;
-        if known >= credit.sent() {
+        if known > credit.sent() {
             return None;
         }
         let came = credit.arrived().expect("it came in");
@@ -199,6 +199,11 @@ impl Walk<'_> {
         let (giver, back) = (credit.from(self.network), flight.packet.to().0);
         let later = self.flights.iter().filter(|word| word.sent() >= lost);
         if giver == back {
+            let mut missed = self.asked.missed.iter();
+            // Some receivers say nothing, and give credit when they can.
+            if let Some(&missed) = missed.find(|&&at| at >= lost && giver == self.asked.dst) {
+                return Some(missed);
+            }
             let words = later.filter(|word| {
                 word.from(self.network) == back && word.packet.class() != Class::Credit
             });
