@@ -197,6 +197,11 @@ pub trait Factory: Described + Send + Sync {
     fn protects(&self, config: &EndpointConfig, crowd: Crowd) -> Option<Protected> {
         None
     }
+    /// The parameter, and its value, by which it sends again what was lost, where it does not: a message of which a packet is
+    /// lost never ends then.
+    fn repairs_by(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
     /// The parameter that says after how long silence first counts as a loss, and its value, where that does not
     /// follow from the network.
     fn first_wait(&self) -> Option<(&'static str, Span)> {
@@ -500,6 +505,7 @@ mod tests {
         assert!(factory.control(&facts).is_empty());
         assert!(!factory.sprays() && factory.first_wait().is_none());
         assert!(factory.unread().is_empty() && factory.patience().is_none());
+        assert!(factory.repairs_by().is_none());
         assert_eq!(factory.remembers(), Span::ZERO);
         assert!(factory.window_max(Encap::PAPER).is_none());
         assert!(!factory.counts_on_cables());

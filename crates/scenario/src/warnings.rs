@@ -3,6 +3,7 @@
 //! `all` asks for them in the order in which they are said: of queues that transports share, priorities and paths (`odd`), of
 //! keys that nothing reads, of buffers and crowds, and last of times and windows of transports.
 
+use crate::ahead::times;
 use crate::assemble::Assembled;
 use crate::beside::Written;
 use crate::choice::BalanceOf;
@@ -17,6 +18,7 @@ use crate::typed::{Chosen, Settings};
 use model::intent::{DropMeasure, Limit, PortSpec, QueueSpec};
 use model::{Class, Encap, EndpointConfig, HostId, Net as _};
 use results::human;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use topology::{Link, NodeId, Routes, Topology};
 use transports::{Crowd, Factory, Protected, Transport};
@@ -46,6 +48,7 @@ pub(crate) fn all(
     all.extend(unread(scenario));
     all.extend(buffers(scenario, topology, ports, encap));
     all.extend(thresholds(scenario, topology, ports));
+    all.extend(unrepaired(scenario, topology, ports, traffic, encap));
     all.extend(crowds(scenario, topology, ports, traffic, encap));
     all.extend(protected(scenario, fabric, ports, traffic, base_rtt));
     all.extend(waits(scenario, base_rtt));
@@ -395,6 +398,83 @@ fn thresholds(scenario: &Scenario, topology: &Topology, ports: &[Arc<PortSpec>])
             ))
         })
     })
+}
+
+/// A transport that sends nothing again, where a port before a host may have to drop some of it.
+fn unrepaired(
+    scenario: &Scenario,
+    topology: &Topology,
+    ports: &[Arc<PortSpec>],
+    traffic: &Traffic,
+    encap: Encap,
+) -> Option<String> {
+    let lacks = |(protocol, factory): (&dyn Transport, &dyn Factory)| {
+        let (key, value) = factory.repairs_by()?;
+        Some((protocol.name(), key, value))
+    };
+    let mut all = transports(scenario).filter(|_| scenario.control.is_none());
+    let (name, key, value) = all.find_map(lacks)?;
+    let (host, waits) = most_waits(topology, traffic, encap)?;
+    let link = topology.node(NodeId(host)).ports.first()?.reverse();
+    let port = &ports[link.index()];
+    let queues = port.queues.iter().enumerate();
+    let queues = queues.filter(|&(place, _)| takes_data(port, place));
+    let shared = scenario.switch.shared_buffer.is_some();
+    let rooms = queues.filter_map(|(_, queue)| match *scenario.switch.shared_buffer {
+        // What it holds alone: so many times what is free then.
+        Some(whole) if queue.limit == Limit::Port => {
+            let alpha = *scenario.switch.shared_alpha;
+            Some(Bytes(times(whole.get(), alpha / (1.0 + alpha))))
+        }
+        _ => room(scenario, port, queue),
+    });
+    let room = rooms.min().filter(|&room| room < waits)?;
+    let buffer = match shared {
+        true => String::new(),
+        false => format!(
+            ", or switch.buffer = \"{}KB\" or more",
+            waits.0.div_ceil(1000)
+        ),
+    };
+    Some(format!(
+        "{name} sends nothing again that was lost, and up to {} may wait at {}, which holds {}: a message of which a packet is \
+         dropped never ends; set {} = {value}{buffer}",
+        human::bytes(waits),
+        between(topology, topology.link(link)),
+        human::bytes(room),
+        parameter(name, key)
+    ))
+}
+
+/// The host before which most may wait, and how many wire bytes: all that is sent to it, but for what comes from the one who
+/// sends it most, whose line is no faster than its own.
+fn most_waits(topology: &Topology, traffic: &Traffic, encap: Encap) -> Option<(u32, Bytes)> {
+    let mut sent: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for message in &traffic.messages {
+        let conn = &traffic.conns[message.conn as usize];
+        let pair = match message.from_a {
+            true => (conn.b, conn.a),
+            false => (conn.a, conn.b),
+        };
+        let sum = sent.entry(pair).or_default();
+        *sum = sum.saturating_add(encap.wire_total(message.size));
+    }
+    let rate = |host: u32| {
+        let link = topology.node(NodeId(host)).ports.first();
+        link.map(|&link| topology.link(link).rate)
+    };
+    let mut waits: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (&(to, from), &bytes) in &sent {
+        let (all, most) = waits.entry(to).or_default();
+        *all = all.saturating_add(bytes);
+        if rate(from) <= rate(to) {
+            *most = bytes.max(*most);
+        }
+    }
+    let waits = waits
+        .into_iter()
+        .map(|(to, (all, most))| (to, Bytes(all - most)));
+    waits.max_by_key(|&(_, bytes)| bytes)
 }
 
 /// Keys that another key makes mean something, without it.

@@ -79,6 +79,9 @@ impl Factory for Params {
     fn protects(&self, config: &EndpointConfig, _: Crowd) -> Option<Protected> {
         self.protected(config)
     }
+    fn repairs_by(&self) -> Option<(&'static str, &'static str)> {
+        (!self.recovery).then_some(("recovery", "true"))
+    }
     fn first_wait(&self) -> Option<(&'static str, Span)> {
         self.recovery.then_some(("resend_after", self.resend_after))
     }

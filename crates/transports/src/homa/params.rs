@@ -66,8 +66,7 @@ parts::params! {
     pub(super) static KEYS {
         /// strict priorities in use: 1, 2, 4 or 8; with fewer than 8 short messages wait behind longer ones
         priorities: u8 = 8, OneOf(&[1, 2, 4, 8]), "[homa s3.4], [homa linux]: 8";
-        /// how many of them what leaves unasked has for itself, or "auto": by its share of all bytes, at least
-        /// one for each kind
+        /// how many of them what leaves unasked has for itself, or "auto": by its share of all bytes, at least one for each kind
         unscheduled_priorities: Option<u8> = Some(4), Or(AUTO, "a number", Count(1, 8)),
             "[homa linux]: 4; [homa s3.4]: by share; homa artefact: 7, 5, 4, 1, 1 for W1 to W5";
         /// sizes between the priorities of what leaves unasked, ascending, or "auto": as many bytes in each
@@ -105,8 +104,7 @@ parts::params! {
         /// unfinished for ever
         recovery: bool = true, Flag, "[homa s3.7], [homa linux]; homa artefact: none",
             if Params::is_plain;
-        /// silence after which the first RESEND or NEED_ACK leaves; the next waits are twice as long each, up
-        /// to 16 times
+        /// silence after which the first RESEND or NEED_ACK leaves; the next waits are twice as long each, up to 16 times
         resend_after: Span = Span::ms(5), Time(SPAN_MIN, SPAN_MAX), "[homa linux], resend_ticks: 5 of 1 ms";
         /// silence after which an end gives up
         timeout: Span = Span::ms(10_000), Time(SPAN_MIN, SPAN_MAX),
