@@ -618,8 +618,12 @@ fn explain_parameters(
     if key.is_empty() {
         let mut out = format!("[{table}.{}]\n  {summary}\n", toml_key(name));
         let width = parameters.iter().map(|p| p.key.len()).max().unwrap_or(0);
+        let mut line = |key: &str, meaning: &str, default: &str, source: &str| {
+            let _ = writeln!(out, "  {key:<width$}  {meaning} ({default}; {source})");
+        };
+        line("key", "meaning", "default", "its source, in short");
         for p in &parameters {
-            let _ = writeln!(out, "  {:<width$}  {} ({})", p.key, p.meaning, p.default);
+            line(p.key, &p.meaning, &p.default, shortly(p.source));
         }
         return Some(out);
     }
@@ -628,6 +632,12 @@ fn explain_parameters(
         "{table}.{path}\n  {}\n  {:<9}{}\n  {:<9}{}\n  {:<9}{}\n",
         p.meaning, "takes", p.takes, "default", p.default, "source", p.source
     ))
+}
+
+/// Where a default is from, without what is said of it there, and without other sources.
+fn shortly(source: &str) -> &str {
+    let end = source.find([':', ';']).unwrap_or(source.len());
+    source[..end].split(". ").next().unwrap_or(source)
 }
 
 /// What a transport's packets carry: bits 0 to 95 are the head, 96 to 99 the flags of the kind.
@@ -696,6 +706,29 @@ mod tests {
             let text = explain(&name, &all).unwrap_or_else(|e| panic!("{e}"));
             assert!(text.lines().count() >= 2, "{text}");
         }
+    }
+
+    #[test]
+    fn a_list_of_parameters_has_default_and_source_of_each() {
+        let all = transports::registry();
+        let list = explain("transport.ndp", &all).unwrap();
+        for line in [
+            "[transport.ndp]\n",
+            "\n  key                meaning (default; its source, in short)\n",
+            " full frames that wait in a port (8; [ndp s3.1, s6])\n",
+        ] {
+            assert!(list.contains(line), "{list}");
+        }
+        for transport in all.iter() {
+            for own in transport.parameters() {
+                let source = shortly(own.source);
+                assert!(!source.is_empty() && source.len() <= 60, "{own:?}");
+                assert_eq!(source.matches('[').count(), source.matches(']').count());
+            }
+        }
+        assert_eq!(shortly("ours: twice low; [htsim]: none"), "ours");
+        assert_eq!(shortly("[a s4.1]; 4 in [b]"), "[a s4.1]");
+        assert_eq!(shortly("[a s4.1] says so. Not b"), "[a s4.1] says so");
     }
 
     #[test]
