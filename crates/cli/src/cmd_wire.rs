@@ -141,6 +141,9 @@ fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
         Ok(factory) => factory,
         Err(message) => return screen.fail(exit::USAGE, &message),
     };
+    if args.trim > 0 && !bench::takes_trimmed(&*factory) {
+        return screen.fail(exit::USAGE, &no_trimming(args, global));
+    }
     if let Err(error) = config.check() {
         return screen.fail(exit::USAGE, &error.to_string());
     }
@@ -180,6 +183,23 @@ fn run_bench(args: &BenchArgs, global: &Global, screen: &Screen) -> i32 {
         .map(|check| check.code)
         .max()
         .unwrap_or(exit::OK)
+}
+
+/// That nothing would be trimmed, why, and whose data would be.
+fn no_trimming(args: &BenchArgs, global: &Global) -> String {
+    let takes = |name: &&str| {
+        let factory = bench::transport(&global.transports, name, &[]);
+        factory.is_ok_and(|factory| bench::takes_trimmed(&*factory))
+    };
+    let names = global.transports.names();
+    let names: Vec<&str> = names.iter().filter(|name| takes(name)).copied().collect();
+    format!(
+        "--trim {} would trim nothing: {} takes no data without its payload, as no switch cuts it there; leave it out, or choose \
+         a transport that takes it: {}",
+        percent(args.trim),
+        args.transport,
+        names.join(", ")
+    )
 }
 
 /// Starts both ends and waits for them.

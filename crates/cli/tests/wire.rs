@@ -100,10 +100,28 @@ fn what_cannot_run_is_refused_with_the_fix() {
         ("--bytes 1000", "needs a unit"),
         ("--set nonsense=1", "nonsense"),
         ("--rate 0bps", "rate"),
+        (
+            "--transport homa --trim 1%",
+            "--trim 1% would trim nothing: homa takes no data without its payload",
+        ),
+        ("--trim 0.5%", "choose a transport that takes it: ndp\n"),
+        (
+            "--transport ndp --trim 1% --set ports=drop-tail --set allow_unsupported=true",
+            "would trim nothing: ndp",
+        ),
     ] {
         let output = bench(args);
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{args}: {errors}");
         assert!(errors.contains(fix), "{args}: {errors}");
     }
+}
+
+#[test]
+fn data_is_trimmed_for_a_transport_that_takes_what_is_left() {
+    let output = bench("--transport ndp --bytes 4MB --trim 5% --json");
+    let said = document(&output);
+    assert_eq!(output.status.code(), Some(0), "{said:#}");
+    let trimmed = &said["outcome"]["receiver"]["driver"]["faults"]["trimmed"];
+    assert!(trimmed.as_u64().unwrap() > 50, "{said:#}");
 }

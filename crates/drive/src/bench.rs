@@ -9,7 +9,8 @@ use crate::clock::{Clock, duration};
 use crate::config::{DriveError, DriverConfig, News, Stats, check_transport, io_error};
 use crate::driver::Driver;
 use crate::peers::{NUMBERS, number};
-use model::{ConnId, Event, Lifetime, Totals};
+use model::intent::{Over, QueueSpec};
+use model::{ConnId, Encap, Event, Lifetime, Totals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -107,6 +108,13 @@ pub fn transport(
         .map_err(|error| error.to_string())?;
     check_transport(name, &*factory).map_err(|error| error.to_string())?;
     Ok(factory)
+}
+
+/// Whether a transport takes data that a switch has cut, and so asks ports to cut it.
+pub fn takes_trimmed(factory: &dyn Factory) -> bool {
+    let ports = factory.fabric(Rate::gbps(1), Encap::UDP).own;
+    let cuts = |queue: &QueueSpec| matches!(queue.over, Over::Trim { .. });
+    ports.is_some_and(|port| port.queues.iter().any(cuts))
 }
 
 /// Which end a process is.
