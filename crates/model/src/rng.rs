@@ -24,6 +24,8 @@ pub mod stream {
     pub const WIRE: u32 = 7;
     /// What a fabric leaves to chance: the length of a host's cable.
     pub const CABLE: u32 = 8;
+    /// What the interval of a quantile draws again. It has the number of tests, by which the intervals on record were drawn.
+    pub const BOOTSTRAP: u32 = 6;
 }
 
 /// One entity's random numbers.

@@ -218,7 +218,7 @@ impl Interval {
                 bootstrap: false,
             });
         }
-        let mut rng = Rng::stream(BOOTSTRAP_SEED, model::stream::TEST, 0);
+        let mut rng = Rng::stream(BOOTSTRAP_SEED, model::stream::BOOTSTRAP, 0);
         let mut means: Vec<f64> = (0..RESAMPLES)
             .map(|_| {
                 f64::mean((0..values.len()).map(|_| {
@@ -380,6 +380,14 @@ mod tests {
         assert_eq!(jain(&[3.0, 3.0, 3.0]), Some(1.0));
         assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
         assert_eq!(jain(&[0.0]), None);
+    }
+
+    /// Intervals on record were drawn from the same stream: with another number these move.
+    #[test]
+    fn the_same_values_give_the_interval_that_they_always_gave() {
+        let powers = [1.0, 3.0, 9.0, 27.0, 81.0, 243.0, 729.0, 2187.0];
+        let interval = Interval::of(&powers).unwrap();
+        assert_eq!((interval.low, interval.high), (43.75, 972.75));
     }
 
     #[test]
