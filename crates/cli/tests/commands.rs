@@ -1,4 +1,6 @@
 //! The commands as a user calls them: what they print, what they write, how they end.
+//! `run` comes first, with its exit codes; then `compare`, dry runs and files of one's own; `list` and `explain`; what is refused;
+//! JSON of every command; interrupts; last `why`, `trace`, and bad files.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod common;

@@ -1,4 +1,7 @@
 //! What a terminal shows, and what thresholds decide.
+//!
+//! First one run: its table, which messages count in it, goodput and bins. Then thresholds. Then comparisons: rows, seeds, titles;
+//! tags and who wins which; warnings that several runs share. Last hosts and places with names, and runs that were cut off.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,8 @@
 //! What a user sees of a scenario that is wrong, and that what is right survives a round trip.
+//!
+//! First what is refused, and with which words: units, workloads, parameters, topologies and faults, in the order of a file;
+//! among these, that defaults and what is resolved are what they say. Then files and names, what varies by port and by seed,
+//! windows and tags. Then warnings, numbers beyond all bounds, and last what `check` says of the time that a run takes.
 
 use crate::{Scenario, load_text};
 use units::Span;

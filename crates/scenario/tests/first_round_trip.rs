@@ -1,4 +1,7 @@
 //! What the first round trip does to a network: idle, loaded, faulty.
+//!
+//! First bursts in an idle network. Then what they cost credited frames, with a `Source` that sends by the
+//! clock and an `Acker`, and where a network clears marks. Then losses: by their kind, by link, of repairs. Last incasts and short messages.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

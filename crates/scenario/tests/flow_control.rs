@@ -1,4 +1,6 @@
 //! Hop-by-hop flow controls under real transports: switches pause switches, and those pause hosts.
+//! First what each control loses and whom it stops, in one fabric; then headroom, lost frames and failed links; then rings, where
+//! all stand still, and what is no deadlock; last a control from outside, and a transport that does not heed.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! What a message waited for whose word was lost: the books of `why`, with a fault for one packet or a few.
+//! What a message waited for whose word or frame was lost: the books of `why`, with a fault for one packet or a few, or with
+//! ports that are full.
 
 use results::trace::{Part, Why};
 use scenario::{Alone, Scenario};

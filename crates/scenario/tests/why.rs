@@ -1,4 +1,8 @@
 //! Why messages took as long as they did: the parts of every message add up, to the picosecond.
+//!
+//! First sums, of every transport and through faults. Then what books a stretch: credit, losses, messages before, own frames, by
+//! transport; pauses; and in between which runs are explained, from which record, and what reports say of ways. Lost
+//! words, and frames that wait for their turn, are in `lost_words`.
 
 mod common;
 

@@ -1,4 +1,8 @@
 //! The engine against the event queue, against itself on more threads, and its books.
+//!
+//! The event queue comes first: every discipline, hosts with queues, uneven and very long delays. Then threads, faults and runs
+//! that are cut short, where every packet is accounted for. Then those who look: observers, probes, samples and traces change
+//! nothing. Last messages that wait for others, and triggers.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use model::intent::{

@@ -1,4 +1,8 @@
 //! Switches alone: arrivals in, departures and losses out.
+//!
+//! First the fast forms of a port against the general one, packet by packet. Then disciplines one by one: trimming and what is
+//! sent back, ranks, the last hop, ways. Last flow controls: what gates hold back, in which order a control is called, frames
+//! of a link's own, and flows that take turns.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,4 +1,8 @@
 //! Builders, routes, symmetry and round trips together.
+//!
+//! First the fabrics: their published numbers, the order of their ports, and what is refused. Then ways: that both directions
+//! of a connection take the same cables, also around broken ones, that connections spread, and what happens where cables are
+//! not alike. Then next hops against their definition, and last round trips and the memory of routes in large fabrics.
 
 use crate::routes::Map;
 use crate::twins::Twins;

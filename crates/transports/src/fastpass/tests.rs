@@ -1,4 +1,9 @@
 //! Conversations as ladders, and what an arbiter gives.
+//!
+//! The first part is conversations of hosts and their arbiter: without a fault, with one, and with a peer that is silent, forgets
+//! or pauses. From `plan` on an arbiter is alone: who has which slots, in what order and by which ways, and that no link has two
+//! frames in one, in fabrics of several shapes. The end has parameters, and the networks that an arbiter can serve.
+//! `rates` has hosts and links of several rates.
 
 mod rates;
 

@@ -1,4 +1,8 @@
 //! One host alone: windows as curves, peers that lie, peers that are silent.
+//!
+//! First the window, round by round: under marks, full or few, and as each parameter has it grow. Then losses and timeouts, with
+//! the choices of other implementations one by one: what makes room, what is sent again, which marks and acknowledgements count.
+//! Then openings and connections that nobody knows; random lies to a sender and to a receiver; and silence on either side.
 
 use super::super::header::{Ack, Data, Kind, Reset, Syn, SynAck};
 use super::super::host::Host;

@@ -1,4 +1,8 @@
 //! One endpoint alone, told lies and half-truths: what it says and counts.
+//!
+//! `Alone` hears packets and says what it answers until a moment. The tests are about peers that are dead, late or have forgotten,
+//! crowds of one host, data and credits that nobody gave or wants, limits of what a peer can have kept, pauses, and last bursts
+//! before the first credit. `asking` has senders that ask, `leaving` has what leaves of bursts and under pauses.
 
 mod asking;
 mod leaving;
