@@ -113,6 +113,8 @@ pub enum Metric {
     OverIdle(u64, u64),
     /// So many per cent of them took no longer than this many times what each would take alone.
     SlowdownAt(u64, u64, u8),
+    /// The mean over them of how many times what it would take alone each took.
+    SlowdownMean(u64, u64),
     /// The same of those that one host receives, in the mean over all of them. [homa artefact, `digestModulesStats`]
     SlowdownByHost(u64, u64, u8),
     /// How many there were.
@@ -221,6 +223,7 @@ impl Metric {
             Self::SlowdownAt(low, high, percent) => {
                 format!("p{percent} slowdown {}", sizes(low, high))
             }
+            Self::SlowdownMean(low, high) => format!("mean slowdown {}", sizes(low, high)),
             Self::SlowdownByHost(low, high, percent) => {
                 format!("p{percent} slowdown {} by host", sizes(low, high))
             }
@@ -350,6 +353,10 @@ impl Metric {
             Self::SlowdownAt(low, high, percent) => {
                 let all = crate::each::slowdowns(counted(record, *low, *high)).collect();
                 quantile(all, u32::from(*percent)).into()
+            }
+            Self::SlowdownMean(low, high) => {
+                let all = crate::each::slowdowns(counted(record, *low, *high));
+                mean(&all.collect::<Vec<_>>()).into()
             }
             Self::SlowdownByHost(low, high, percent) => {
                 let at = |of_host| quantile(of_host, u32::from(*percent));
@@ -633,6 +640,16 @@ mod tests {
             );
         }
         assert!(of(Metric::FctMean(0, any)).at_least);
+        let slow = of(Metric::SlowdownMean(0, any));
+        let each = record.flows.iter().map(|flow| {
+            let (from, ideal) = (flow.start.unwrap(), flow.ideal);
+            (flow.end.unwrap_or(record.end).0 - from.0) as f64 / ideal.0 as f64
+        });
+        let by_hand = each.sum::<f64>() / 10.0;
+        assert!(
+            slow.at_least && (slow.value / by_hand - 1.0).abs() < 1e-9,
+            "{slow:?}, by hand {by_hand}"
+        );
         // Eight of ten have finished: what rests on them alone is known.
         let known = of(Metric::FctAt(0, any, 80));
         assert!(!known.at_least && known.value < 1_000.0, "{known:?}");
