@@ -97,6 +97,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     experiment!("phost-slowdown"),
     experiment!("phost-yaps"),
     experiment!("dcpim-load"),
+    experiment!("dcpim-data-mining"),
+    experiment!("dcpim-fat-tree"),
     experiment!("dcpim-artefact"),
     experiment!("dcpim-worst-case"),
     experiment!("sird-incasts"),
