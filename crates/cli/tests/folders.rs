@@ -602,7 +602,7 @@ fn a_comparison_that_goes_on_repeats_no_run_of_any_transport() {
     let folder = Folder::new("goes-on");
     let file = folder.write("small.toml", SMALL);
     let registry = transports::registry();
-    let names: Vec<&str> = registry.iter().map(|of| of.name()).collect();
+    let names: Vec<&str> = registry.iter().map(transports::Transport::name).collect();
     let kinds = format!("transport.kind=[{}]", names.join(","));
     let args = ["compare", &file, "--set", &kinds, "-q"];
     let first = tidegate(&folder.0, &args);
