@@ -403,12 +403,17 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) % most
         };
+        let reaches = [3, 300, 9_000, 200_000];
         let (activity, mut wanted) = (Activity::new(1, 1, steps), [None; 64]);
         let mut now = 0;
         for _ in 0..20_000 {
             let bit = u32::try_from(draw(64)).unwrap();
             if wanted[bit as usize].is_none() {
-                let reach = [3, 300, 9_000, 200_000][draw(4) as usize];
+                let reach = *reaches
+                    .iter()
+                    .cycle()
+                    .nth(usize::try_from(draw(4)).unwrap())
+                    .unwrap();
                 let target = now + 1 + draw(reach);
                 activity.of(0).raise(now, bit, Time(target));
                 wanted[bit as usize] = Some(target);
