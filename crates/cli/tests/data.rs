@@ -254,7 +254,15 @@ fn a_run_takes_as_much_memory_and_as_many_packet_hops_as_check_says() {
     let folder = Folder::new("memory");
     let base = "[topology]\nkind = \"star\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n[output]\nevery = \"0s\"\n";
     folder.write("star.toml", base);
-    let cases: [&[&str]; 17] = [
+    // Every tag has its own figures.
+    let tagged = (0..20_000).map(|n| format!("{},{},1KB,{n}us,t{n}\n", n % 16, (n + 1) % 16));
+    folder.write("tags.csv", &tagged.collect::<String>());
+    folder.write(
+        "tags.toml",
+        "[topology]\nkind = \"star\"\nhosts = 16\n[workload]\nkind = \"trace\"\npath = \"tags.csv\"\n",
+    );
+    let cases: [&[&str]; 18] = [
+        &["tags.toml"],
         &["star.toml", "topology.hosts=20000", "transport.kind=homa"],
         &["star.toml", "topology.hosts=20000", "transport.kind=dctcp"],
         &[

@@ -544,6 +544,7 @@ impl Assembled {
             links: self.topology.links.len() as u64,
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
+            tags: self.traffic.tags.len() as u64,
             ..Need::default()
         };
         need.at_most(&self.scenario).bytes()
@@ -571,6 +572,7 @@ impl Assembled {
             ports: self.of_ports(load),
             routes: self.routes.entries(),
             messages: self.traffic.messages.len() as u64,
+            tags: self.traffic.tags.len() as u64,
             rows: load
                 .news_most
                 .min(self.news_max(self.sampled().len() as u64, load.hops))

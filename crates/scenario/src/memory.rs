@@ -37,7 +37,9 @@ const CONTROLLED: u64 = 1_800;
 const PER_ROUTE: u64 = 4;
 /// A message: in the traffic, in the simulator's book, at its hosts and in the results.
 const PER_MESSAGE: u64 = 540;
-/// What comes to that while it is under way.
+/// A tag: its figures in the summary, and the text that these are written as.
+const PER_TAG: u64 = 1_600;
+/// What comes to a message while it is under way.
 const PER_OPEN: u64 = 800;
 /// A sample of a port that says something new, as a row, and what its tables take in the end.
 const PER_ROW: u64 = 136;
@@ -65,6 +67,8 @@ pub(crate) struct Need {
     /// Messages, and most of them that are under way at once.
     pub(crate) messages: u64,
     pub(crate) open: u64,
+    /// Tags of messages.
+    pub(crate) tags: u64,
     /// Samples of ports that say something new: most that were there at once, and those that are kept.
     pub(crate) rows: u64,
     pub(crate) samples: u64,
@@ -97,6 +101,7 @@ impl Need {
             (self.routes, PER_ROUTE),
             (self.messages, PER_MESSAGE),
             (self.open, PER_OPEN),
+            (self.tags, PER_TAG),
             (self.rows, PER_ROW),
             (self.samples, PER_SAMPLE),
             (self.events, PER_EVENT),
@@ -137,7 +142,11 @@ impl Need {
                 .map(|&(count, each)| count.saturating_mul(each));
             bytes.fold(0, u64::saturating_add)
         };
-        let messages = [(self.messages, PER_MESSAGE), (self.open, PER_OPEN)];
+        let messages = [
+            (self.messages, PER_MESSAGE),
+            (self.open, PER_OPEN),
+            (self.tags, PER_TAG),
+        ];
         let samples = [(self.rows, PER_ROW), (self.samples, PER_SAMPLE)];
         let kept = [
             (self.events, PER_EVENT),

@@ -1,4 +1,4 @@
-//! What `check` says of a run beforehand, held against 150 runs that are drawn as `fuzz` draws them.
+//! What `check` says of a run beforehand, held against 300 runs that are drawn as `fuzz` draws them.
 
 use scenario::{Alone, fuzz, load_text};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ const HOPS_LEAST: u64 = 2_000;
 fn packet_hops_of_drawn_runs_are_near_what_check_says() {
     let registry = transports::registry();
     let mut ratios = Vec::new();
-    for seed in 1..=150 {
+    for seed in 1..=300 {
         let text = fuzz::text(&registry, seed);
         // What is lost and sent again, or waits for a pause to end, nobody knows beforehand.
         if text.contains("[[faults]]") || text.contains("flow_control") {
@@ -42,7 +42,7 @@ fn packet_hops_of_drawn_runs_are_near_what_check_says() {
         within(1.5),
         within(3.0)
     );
-    assert!(ratios.len() > 30, "{} runs are long enough", ratios.len());
+    assert!(ratios.len() > 60, "{} runs are long enough", ratios.len());
     assert!(within(1.5) > 0.75 && within(3.0) > 0.95, "{table}");
 }
 
@@ -177,8 +177,7 @@ fn packet_hops_of_runs_that_become_others_are_close() {
     let mut table = String::new();
     let mut far = 0;
     for (name, transport, topology, workloads, more) in [
-        // `check` said 0.67, 0.75, 1.48, 0.52 and 18.28 times what they take, of their beginnings and sums.
-        ("flows that leave", "homa", star, format!("{leave}{apart}"), ""),
+        // `check` said 0.75, 1.48, 0.52 and 18.28 times what they take, of their beginnings and sums.
         ("flows that leave", "dctcp", star, format!("{leave}{apart}"), ""),
         (
             "flows that leave beside others that stop, frames lost",
