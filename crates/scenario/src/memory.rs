@@ -38,7 +38,7 @@ const PER_ROUTE: u64 = 4;
 /// A message: in the traffic, in the simulator's book, at its hosts and in the results.
 const PER_MESSAGE: u64 = 540;
 /// A tag: its figures in the summary, and the text that these are written as.
-const PER_TAG: u64 = 1_600;
+const PER_TAG: u64 = 800;
 /// What comes to a message while it is under way.
 const PER_OPEN: u64 = 800;
 /// A sample of a port that says something new, as a row, and what its tables take in the end.
