@@ -441,8 +441,9 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
             Some(next) => clock = next,
             None => clock.stop = true,
         }
-        while !clock.stop && between.looks.next() < clock.start {
-            // Nothing happens before the next window.
+        // Nothing happens before the next window.
+        let idle_until = clock.start.min(self.setup.until);
+        while !clock.stop && between.looks.next() < idle_until {
             let at = between.looks.next();
             self.look_for_circles(&mut between.looks, at);
         }
