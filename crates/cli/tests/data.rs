@@ -246,6 +246,17 @@ fn every_field_of_a_document_is_in_the_dictionary_with_its_type() {
     assert!(met.len() > 120, "{}", met.len());
 }
 
+/// Messages of 20,000 tags, each with its own figures.
+#[cfg(target_os = "linux")]
+fn tagged(folder: &Folder) {
+    let messages = (0..20_000).map(|n| format!("{},{},1KB,{n}us,t{n}\n", n % 16, (n + 1) % 16));
+    folder.write("tags.csv", &messages.collect::<String>());
+    folder.write(
+        "tags.toml",
+        "[topology]\nkind = \"star\"\nhosts = 16\n[workload]\nkind = \"trace\"\npath = \"tags.csv\"\n",
+    );
+}
+
 /// Beside what `check` says beforehand: memory and packet-hops within 1.5 times, of runs that differ in what takes most of
 /// them. What is lost and sent again, and what flows without an end send, is most of the hops of some.
 #[cfg(target_os = "linux")]
@@ -254,13 +265,7 @@ fn a_run_takes_as_much_memory_and_as_many_packet_hops_as_check_says() {
     let folder = Folder::new("memory");
     let base = "[topology]\nkind = \"star\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n[output]\nevery = \"0s\"\n";
     folder.write("star.toml", base);
-    // Every tag has its own figures.
-    let tagged = (0..20_000).map(|n| format!("{},{},1KB,{n}us,t{n}\n", n % 16, (n + 1) % 16));
-    folder.write("tags.csv", &tagged.collect::<String>());
-    folder.write(
-        "tags.toml",
-        "[topology]\nkind = \"star\"\nhosts = 16\n[workload]\nkind = \"trace\"\npath = \"tags.csv\"\n",
-    );
+    tagged(&folder);
     let cases: [&[&str]; 18] = [
         &["tags.toml"],
         &["star.toml", "topology.hosts=20000", "transport.kind=homa"],
