@@ -246,9 +246,11 @@ fn every_field_of_a_document_is_in_the_dictionary_with_its_type() {
     assert!(met.len() > 120, "{}", met.len());
 }
 
-/// Messages of 20,000 tags, each with its own figures.
+/// A star, and messages of 20,000 tags, each with its own figures.
 #[cfg(target_os = "linux")]
-fn tagged(folder: &Folder) {
+fn scenarios(folder: &Folder) {
+    let base = "[topology]\nkind = \"star\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n[output]\nevery = \"0s\"\n";
+    folder.write("star.toml", base);
     let messages = (0..20_000).map(|n| format!("{},{},1KB,{n}us,t{n}\n", n % 16, (n + 1) % 16));
     folder.write("tags.csv", &messages.collect::<String>());
     folder.write(
@@ -263,9 +265,7 @@ fn tagged(folder: &Folder) {
 #[test]
 fn a_run_takes_as_much_memory_and_as_many_packet_hops_as_check_says() {
     let folder = Folder::new("memory");
-    let base = "[topology]\nkind = \"star\"\n[workload]\nkind = \"permutation\"\nsize = \"3KB\"\n[output]\nevery = \"0s\"\n";
-    folder.write("star.toml", base);
-    tagged(&folder);
+    scenarios(&folder);
     let cases: [&[&str]; 18] = [
         &["tags.toml"],
         &["star.toml", "topology.hosts=20000", "transport.kind=homa"],
