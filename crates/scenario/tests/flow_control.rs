@@ -294,6 +294,37 @@ fn lost_credits_stop_a_line_until_somebody_asks() {
 }
 
 #[test]
+fn a_line_that_lost_credits_has_them_back_while_packets_go_on() {
+    // Each packet lost on one of these lines takes its credits along, and those that are left let packets through one by one.
+    for seed in 1..=4 {
+        let [free, credits] = ["none", "cbfc"].map(|control| {
+            let text = format!(
+                r#"name = "one"
+                topology = {{ kind = "dumbbell", pairs = 1, host_rate = "10Gbps", bottleneck_rate = "10Gbps" }}
+                workload = {{ kind = "incast", senders = 1, size = "20MB" }}
+                transport = {{ kind = "dctcp" }}
+                switch = {{ flow_control = "{control}", shared_buffer = "4MB" }}
+                run = {{ seed = {seed}, until = "1s" }}
+                [[faults]]
+                kind = "corrupt"
+                link = "* <-> *"
+                chance = 0.2
+                from = "100us"
+                until = "200us""#
+            );
+            let scenario = load_text("one", &text, &[]).and_then(Scenario::assemble);
+            let outcome = run(&scenario.unwrap_or_else(|e| panic!("{e}")));
+            assert_eq!(outcome.unfinished, 0, "{control}: {:?}", outcome.stuck);
+            outcome.end.0
+        });
+        assert!(
+            credits < free / 10 * 11,
+            "seed {seed}: {credits} ps, and {free} ps without credits"
+        );
+    }
+}
+
+#[test]
 fn one_entry_for_all_flows_neither_stops_nor_reorders() {
     for sets in [["switch.aquarius.table=1"], ["switch.aquarius.queues=2"]] {
         let outcome = run(&incast("aquarius", &sets));

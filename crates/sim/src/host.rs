@@ -16,8 +16,8 @@ use crate::setup::{Completion, PortSample};
 use crate::trigger::Firing;
 use crate::watched::Watched;
 use model::{
-    ByClass, CREDIT_LANES, ConnId, CreditFrame, Cx, Endpoint, Event, FRAME_SMALLEST, Gates,
-    Lifetime, LinkCredits, Packet, Rng, Signal, Totals, Transmit,
+    ByClass, ConnId, CreditFrame, Cx, Endpoint, Event, FRAME_SMALLEST, Gates, Lifetime,
+    LinkCredits, Packet, Rng, Signal, Totals, Transmit,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -37,9 +37,6 @@ struct Credits {
     of: LinkCredits,
     /// A bit per lane that has too little for a frame.
     short: u8,
-    /// Since when, or since there were more than before; and the most blocks that there were meanwhile.
-    since: [Time; CREDIT_LANES],
-    most: [u16; CREDIT_LANES],
     /// A bit per lane for which [`Action::AskForCredits`] is planned.
     armed: u8,
     /// A bit per lane that asks for more as soon as the line is idle.
@@ -124,8 +121,6 @@ impl Host {
         self.credits = Some(Box::new(Credits {
             of: credits,
             short: 0,
-            since: [Time::ZERO; CREDIT_LANES],
-            most: [0; CREDIT_LANES],
             armed: 0,
             asks: 0,
         }));
@@ -273,15 +268,7 @@ impl Host {
             return;
         };
         let (bit, short) = (1 << lane, credits.of.is_short(lane));
-        let (moves, left) = (short != (credits.short & bit != 0), credits.of.left(lane));
-        let (since, most) = (
-            &mut credits.since[usize::from(lane)],
-            &mut credits.most[usize::from(lane)],
-        );
-        if short && (moves || left > *most) {
-            (*since, *most) = (now, left);
-        }
-        if !moves {
+        if short == (credits.short & bit != 0) {
             return;
         }
         credits.short ^= bit;
@@ -317,22 +304,21 @@ impl Host {
         self.pace.action_at = self.pace.action_at.min(at);
     }
 
-    /// A lane that still has too little asks, and will again.
+    /// A lane that had too little asks, also where it has enough now: the next closing may be short for the same lost credits.
+    /// One that still has too little will ask again.
     fn ask_for_credits(&mut self, now: Time, lane: u8) {
         let Some(credits) = &mut self.credits else {
             return;
         };
-        if credits.short & 1 << lane == 0 {
-            credits.armed &= !(1 << lane);
+        let bit = 1 << lane;
+        credits.asks |= bit;
+        self.pace.ask_at = self.pace.ask_at.min(now.max(self.pace.free_at));
+        if credits.short & bit == 0 {
+            credits.armed &= !bit;
             return;
         }
-        let mut due = credits.since[usize::from(lane)].after(credits.of.patience);
-        if due <= now {
-            credits.asks |= 1 << lane;
-            due = now.after(credits.of.patience);
-            self.pace.ask_at = self.pace.ask_at.min(now.max(self.pace.free_at));
-        }
-        self.ask_later(due, lane);
+        let again = now.after(credits.of.patience);
+        self.ask_later(again, lane);
     }
 
     /// Puts the question of a lane on the idle line, if there is one.

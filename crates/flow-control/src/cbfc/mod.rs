@@ -223,10 +223,6 @@ struct Way {
     /// Packets that wait for it.
     waits: u32,
     gate: GateState,
-    /// Since when packets have waited at a gate that is not open, and had no more than before.
-    since: Time,
-    /// Most blocks that there were meanwhile.
-    most: u16,
     /// A question is planned.
     armed: bool,
 }
@@ -277,8 +273,6 @@ impl Cbfc {
             all.ways.extend((0..lanes).map(|_| Way {
                 waits: 0,
                 gate: GateState::Open,
-                since: Time::ZERO,
-                most: 0,
                 armed: false,
             }));
             let theirs = params.size(&line.mirrored(), place.frame);
@@ -363,7 +357,6 @@ impl Cbfc {
         let Some(credits) = &self.credits[usize::from(port)] else {
             return;
         };
-        let left = credits.left(lane);
         let gate = if credits.is_short(lane) {
             GateState::Bytes(credits.largest(lane))
         } else {
@@ -373,27 +366,23 @@ impl Cbfc {
         if way.gate == gate {
             return;
         }
-        let shuts = way.gate == GateState::Open;
-        if shuts {
+        if way.gate == GateState::Open {
             say.count_pause(port);
-        }
-        if shuts || left > way.most {
-            (way.since, way.most) = (now, left);
         }
         way.gate = gate;
         for priority in credits.priorities(lane) {
             say.gate(port, GateOf::Priority(priority), gate);
         }
-        self.arm(place);
+        self.arm(now, place);
     }
 
-    /// Plans a question where packets wait for credits.
-    fn arm(&mut self, place: usize) {
+    /// Plans a question where packets wait for credits. What comes meanwhile does not unplan it: a lane whose credits were lost
+    /// opens and closes with each packet, and might be open whenever it was looked at.
+    fn arm(&mut self, now: Time, place: usize) {
         let way = &mut self.ways[place];
         if way.gate != GateState::Open && way.waits > 0 && !way.armed {
             way.armed = true;
-            let due = way.since.after(self.params.resend);
-            self.agenda.add(due, place);
+            self.agenda.add(now.after(self.params.resend), place);
         }
     }
 }
@@ -441,12 +430,8 @@ impl FlowControl for Cbfc {
         }
         self.take(place, blocks);
         let place = self.place_of(passage.egress, passage.packet);
-        let way = &mut self.ways[place];
-        if way.waits == 0 {
-            way.since = now;
-        }
-        way.waits += 1;
-        self.arm(place);
+        self.ways[place].waits += 1;
+        self.arm(now, place);
     }
 
     fn left(&mut self, now: Time, passage: &Passage<'_>, say: &mut Say) {
@@ -485,19 +470,12 @@ impl FlowControl for Cbfc {
 
     fn on_deadline(&mut self, now: Time, say: &mut Say) {
         while let Some(place) = self.agenda.take(now) {
-            let way = &mut self.ways[place];
-            way.armed = false;
-            if way.gate == GateState::Open || way.waits == 0 {
-                continue;
+            self.ways[place].armed = false;
+            let (port, lane) = self.of_place(place);
+            if let Some(credits) = &self.credits[usize::from(port)] {
+                say.frame(port, credits.question(lane).packet());
             }
-            if way.since.after(self.params.resend) <= now {
-                way.since = now;
-                let (port, lane) = self.of_place(place);
-                if let Some(credits) = &self.credits[usize::from(port)] {
-                    say.frame(port, credits.question(lane).packet());
-                }
-            }
-            self.arm(place);
+            self.arm(now, place);
         }
     }
 

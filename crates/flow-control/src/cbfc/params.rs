@@ -30,7 +30,7 @@ parts::params! {
         counter_bits: u8 = 12, Count(11, 16), "InfiniBand volume 1, s7.9: 12 [recalled]";
         /// the neighbour is told of room when so much has become free since it was told last
         update: u64 = 4_096, Size(0, BYTES_MAX), "ours: a frame of 84 B for 4 KB; InfiniBand leaves it open [recalled]";
-        /// a lane asks when it has waited so long for credits, and again
+        /// a lane asks so long after it had to wait for credits, and again while it waits
         resend: Span = Span::us(50), Time(Span::us(1), Span::ms(1000)),
             "ours: only who waits asks; InfiniBand: every 65,536 symbol times, asked or not [recalled]";
     }

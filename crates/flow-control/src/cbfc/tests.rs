@@ -81,7 +81,9 @@ fn who_waits_for_a_lost_update_asks_and_asks_again() {
             "250us waits: port 1: lane 0 asks, sent 96",
             "300us waits: port 1: lane 0 asks, sent 96",
             "305us hears of room up to 196: port 1 opens priority 0",
-        ]
+            "350us waits: port 1: lane 0 asks, sent 96",
+        ],
+        "once more, for it waited until 305 us"
     );
 }
 
@@ -142,25 +144,27 @@ fn credits_come_back_for_whatever_came_asked_for_or_not() {
 }
 
 #[test]
-fn nobody_asks_while_credits_come() {
+fn credits_that_come_meanwhile_put_off_no_question() {
     let mut bench = Bench::new(&CBFC, SMALL);
     bench.come(1, 6);
     bench.leave(0, 6);
     bench.come(1, 1);
     let before = bench.ladder().len();
-    for (at, limit) in [(40, 104), (80, 108), (120, 108)] {
+    for (at, limit) in [(30, 104), (40, 112), (45, 104)] {
         bench.wait(at);
         bench.say_frame(&said(0, Some(limit), false), &format!("of {limit}"));
     }
-    bench.wait(150);
+    bench.wait(100);
     assert_eq!(
         bench.ladder()[before..],
         [
-            "40us hears of 104: port 1 leaves 512 B to priority 0",
-            "80us hears of 108: port 1 leaves 768 B to priority 0",
-            "130us waits: port 1: lane 0 asks, sent 96",
+            "30us hears of 104: port 1 leaves 512 B to priority 0",
+            "40us hears of 112: port 1 opens priority 0",
+            "45us hears of 104: port 1 leaves 512 B to priority 0",
+            "50us waits: port 1: lane 0 asks, sent 96",
+            "100us waits: port 1: lane 0 asks, sent 96",
         ],
-        "50 us after the last that was more"
+        "a frame of 16 blocks had room for 5 us"
     );
 }
 
