@@ -88,7 +88,7 @@ impl Scenario {
 
     /// The same of the scenario as it was asked for, before its transports filled in what follows from network and messages:
     /// what it was before it was assembled.
-    pub fn hash_asked(&self) -> u64 {
+    fn hash_asked(&self) -> u64 {
         self.hash_of(self.toml(|lane| {
             let asked = self.asked.iter().find(|(of, _)| *of == lane);
             asked.map_or_else(|| self.factory_of(lane), |(_, factory)| &**factory)
@@ -104,10 +104,16 @@ impl Scenario {
         hash(&bytes)
     }
 
-    /// [`Scenario::hash`] and [`Scenario::hash_asked`] in 16 hexadecimal digits. The files are read now: while a run lasts
-    /// they may change.
+    /// [`Scenario::hash`], and the same of the scenario as it was asked for, before its transports filled in what follows from
+    /// network and messages, in 16 hexadecimal digits. The files are read now: while a run lasts they may change.
     pub fn hashes(&self) -> [String; 2] {
-        [self.hash(), self.hash_asked()].map(|hash| format!("{hash:016x}"))
+        let hash = self.hash();
+        let asked = if self.asked.is_empty() {
+            hash
+        } else {
+            self.hash_asked()
+        };
+        [hash, asked].map(|hash| format!("{hash:016x}"))
     }
 
     /// The files that it was read from and those that it names, by their paths, but for its own: with them

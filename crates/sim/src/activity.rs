@@ -409,11 +409,7 @@ mod tests {
         for _ in 0..20_000 {
             let bit = u32::try_from(draw(64)).unwrap();
             if wanted[bit as usize].is_none() {
-                let reach = *reaches
-                    .iter()
-                    .cycle()
-                    .nth(usize::try_from(draw(4)).unwrap())
-                    .unwrap();
+                let reach = reaches[usize::try_from(draw(4)).unwrap()];
                 let target = now + 1 + draw(reach);
                 activity.of(0).raise(now, bit, Time(target));
                 wanted[bit as usize] = Some(target);
