@@ -39,7 +39,7 @@ pub enum Form {
     /// One queue, or strict priorities, with gates.
     Gated(Box<StrictPriority<true>>),
     /// Data that is cut when it finds no room, beside what is not.
-    Trimming(Box<Trimming>),
+    Trimming(Trimming),
     /// Numbered queues that others assign, behind one of what is no data.
     Numbered(Box<NumberedPort>),
     /// Anything else.
@@ -150,7 +150,7 @@ impl Form {
                 Self::Priority(Box::new(StrictPriority::new(queues, buffer, &rng)))
             }
             Kind::Other => match Trimming::new(spec, coins(&rng)) {
-                Some(trimming) => Self::Trimming(Box::new(trimming)),
+                Some(trimming) => Self::Trimming(trimming),
                 None => Self::Queues(Box::new(Queues::new(spec, buffer, line, &rng))),
             },
         }
@@ -309,7 +309,11 @@ macro_rules! late {
             $crate::form::Form::Credit($port) => $do,
             $crate::form::Form::Priority($port) => $do,
             $crate::form::Form::Gated($port) => $do,
-            $crate::form::Form::Trimming($port) => $do,
+            $crate::form::Form::Trimming(inline) => {
+                let mut inline = inline;
+                let $port = &mut inline; // as far away as what is in a box
+                $do
+            }
             $crate::form::Form::Numbered($port) => $do,
             $crate::form::Form::Queues($port) => $do,
             $crate::form::Form::Unmade(_) => $unmade,

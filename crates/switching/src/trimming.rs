@@ -16,15 +16,35 @@ const HEADS: usize = 1;
 /// Two queues of so many packets each. What finds the first full loses its payload and joins the second; they take
 /// turns by packets. [ndp s3.1]
 #[derive(Debug)]
-#[repr(C, align(64))] // what passes needs one line of the cache
 pub struct Trimming {
+    idle: Idle,
+    queues: Box<Queues>,
+}
+
+/// What a packet needs that finds nothing waiting: few bytes, which lie beside the end of the line. The queues hear of it when
+/// they are looked at next.
+#[derive(Debug)]
+struct Idle {
+    /// [`Rules::data`], and whether a packet has room in each queue.
+    data: u8,
+    rooms: [bool; 2],
+    /// Nothing waits.
+    empty: bool,
+    /// The queue of the packet that passed last since then, and the size of the largest; 0 where none has.
+    last: u8,
+    largest: u16,
+}
+
+/// The queues themselves.
+#[derive(Debug)]
+struct Queues {
     bytes: u64,
     peak: Peak,
     by: Rules,
     /// Packets that whose turn it is may still send in it where the other waits.
     left: u16,
     turn: usize,
-    queues: [Packets; 2],
+    each: [Packets; 2],
     spilled: Vec<(Packet, Spilled)>,
     rng: Rng,
 }
@@ -103,55 +123,86 @@ impl Rules {
     }
 }
 
+impl Idle {
+    /// The queue that `packet` joins.
+    #[inline]
+    fn queue_of(&self, packet: &Packet) -> usize {
+        let whole = self.data >> packet.class_index() & 1 == 1 && !packet.trimmed();
+        if whole { WHOLE } else { HEADS }
+    }
+}
+
 impl Trimming {
     /// The port of `spec`; none where that is another one. `rng` is that of the general port, which throws the same coins.
     pub fn new(spec: &PortSpec, rng: Rng) -> Option<Self> {
-        Rules::of(spec).map(|by| Self {
-            queues: Default::default(),
-            by,
-            turn: WHOLE,
-            left: 0,
+        let by = Rules::of(spec)?;
+        let idle = Idle {
+            data: by.data,
+            rooms: by.most.map(|most| most > 0),
+            empty: true,
+            last: 0,
+            largest: 0,
+        };
+        let queues = Queues {
             bytes: 0,
             peak: Peak::default(),
+            by,
+            left: 0,
+            turn: WHOLE,
+            each: Default::default(),
             spilled: Vec::new(),
             rng,
-        })
+        };
+        let queues = Box::new(queues);
+        Some(Self { idle, queues })
     }
 
     /// [`Rules::apart`].
     pub(crate) fn apart(&self) -> Apart {
-        self.by.apart()
+        self.queues.by.apart()
     }
 
     /// [`Rules::may_bounce`], of those that come now.
     pub(crate) fn may_bounce(&self, more: usize) -> bool {
-        self.by.may_bounce(self.queues[HEADS].len(), more)
-    }
-
-    /// The queue that `packet` joins.
-    #[inline]
-    fn queue_of(&self, packet: &Packet) -> usize {
-        let whole = self.by.data >> packet.class_index() & 1 == 1 && !packet.trimmed();
-        if whole { WHOLE } else { HEADS }
-    }
-
-    /// Takes `packet` into `queue`, if that has room.
-    #[inline(always)] // once per queued packet
-    fn join(&mut self, queue: usize, now: Time, line: OnLine, packet: &Packet) -> bool {
-        let room = self.queues[queue].len() < usize::from(self.by.most[queue]);
-        if room {
-            self.queues[queue].push_back(packet);
-            self.bytes += u64::from(packet.size);
-            self.peak.note(self.bytes, now, line);
-        }
-        room
+        let heads = self.queues.each[HEADS].len();
+        self.queues.by.may_bounce(heads, more)
     }
 
     /// What is done with `packet` where nothing has room for it: how many bytes stay of it, where it is cut, and whether a
     /// head goes back.
     pub(crate) fn cuts(&self, packet: &Packet) -> (Option<u16>, bool) {
-        let whole = self.queue_of(packet) == WHOLE;
-        (whole.then_some(self.by.to.min(packet.size)), self.by.bounce)
+        let (whole, by) = (self.idle.queue_of(packet) == WHOLE, &self.queues.by);
+        (whole.then_some(by.to.min(packet.size)), by.bounce)
+    }
+
+    /// The queues, which know of all that has passed.
+    #[inline(always)] // once per queued packet
+    fn queues(&mut self) -> &mut Queues {
+        if self.idle.largest > 0 {
+            self.tell();
+        }
+        &mut self.queues
+    }
+
+    /// Tells the queues what has passed.
+    fn tell(&mut self) {
+        let Idle { last, largest, .. } = &mut self.idle;
+        self.queues.peak.passed(std::mem::take(largest));
+        self.queues.serve_alone((*last).into());
+    }
+}
+
+impl Queues {
+    /// Takes `packet` into `queue`, if that has room.
+    #[inline(always)] // once per queued packet
+    fn join(&mut self, queue: usize, now: Time, line: OnLine, packet: &Packet) -> bool {
+        let room = self.each[queue].len() < usize::from(self.by.most[queue]);
+        if room {
+            self.each[queue].push_back(packet);
+            self.bytes += u64::from(packet.size);
+            self.peak.note(self.bytes, now, line);
+        }
+        room
     }
 
     /// What becomes of a packet that finds its queue full.
@@ -167,7 +218,7 @@ impl Trimming {
         }
         if self.by.coin
             && self.rng.below(2) == 0
-            && let Some(mut other) = self.queues[WHOLE].pop_back()
+            && let Some(mut other) = self.each[WHOLE].pop_back()
         {
             self.bytes -= u64::from(other.size);
             self.join(WHOLE, now, line, packet);
@@ -204,46 +255,57 @@ impl Trimming {
 impl Discipline for Trimming {
     #[inline(always)] // once per queued packet
     fn enqueue(&mut self, now: Time, line: OnLine, packet: &mut Packet) -> Verdict {
-        let queue = self.queue_of(packet);
-        if !self.join(queue, now, line, packet) {
-            return self.join_full(queue, now, line, packet);
+        let queue = self.idle.queue_of(packet);
+        let queues = self.queues();
+        if !queues.join(queue, now, line, packet) {
+            let verdict = queues.join_full(queue, now, line, packet);
+            self.idle.empty = self.queues.bytes == 0;
+            return verdict;
         }
+        self.idle.empty = false;
         #[allow(clippy::cast_possible_truncation, reason = "one of two")]
         Verdict::Queued(queue as u8)
     }
 
     #[inline(always)] // once per arrival
     fn pass(&mut self, _now: Time, packet: &mut Packet) -> bool {
-        let queue = self.queue_of(packet);
-        let passes = self.bytes == 0 && self.by.most[queue] > 0;
+        let queue = self.idle.queue_of(packet);
+        let idle = &mut self.idle;
+        let passes = idle.empty && idle.rooms[queue];
         if passes {
-            self.peak.passed(packet.size);
-            self.serve_alone(queue);
+            idle.largest = idle.largest.max(packet.size);
+            #[allow(clippy::cast_possible_truncation, reason = "one of two")]
+            {
+                idle.last = queue as u8;
+            }
         }
         passes
     }
 
     #[inline(always)] // once per queued packet
     fn dequeue(&mut self, _now: Time, out: &mut Packet) -> Dequeue {
-        let [whole, heads] = &self.queues;
+        let queues = self.queues();
+        let [whole, heads] = &queues.each;
         match (whole.is_empty(), heads.is_empty()) {
             (true, true) => {
-                self.left = 0;
+                queues.left = 0;
                 return Dequeue::Empty;
             }
-            (false, true) => self.serve_alone(WHOLE),
-            (true, false) => self.serve_alone(HEADS),
+            (false, true) => queues.serve_alone(WHOLE),
+            (true, false) => queues.serve_alone(HEADS),
             (false, false) => {
-                if self.left == 0 {
-                    self.turn ^= 1;
-                    self.left = self.by.turns[self.turn];
+                if queues.left == 0 {
+                    queues.turn ^= 1;
+                    queues.left = queues.by.turns[queues.turn];
                 }
-                self.left -= 1;
+                queues.left -= 1;
             }
         }
-        self.queues[self.turn].pop_front(out);
-        self.bytes -= u64::from(out.size);
-        if self.bytes == 0 {
+        queues.each[queues.turn].pop_front(out);
+        queues.bytes -= u64::from(out.size);
+        let empty = queues.bytes == 0;
+        self.idle.empty = empty;
+        if empty {
             Dequeue::Last
         } else {
             Dequeue::Packet
@@ -251,20 +313,22 @@ impl Discipline for Trimming {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog::data(self.bytes)
+        Backlog::data(self.queues.bytes)
     }
 
     fn peak(&self) -> Backlog {
-        Backlog::data(self.peak.bytes())
+        let passed = self.idle.largest.into();
+        Backlog::data(self.queues.peak.bytes().max(passed))
     }
 
     fn forget_peak(&mut self, on_line: u64) {
-        self.peak.forget(self.bytes + on_line);
+        let queues = self.queues();
+        queues.peak.forget(queues.bytes + on_line);
     }
 
     #[inline]
     fn held(&self) -> u64 {
-        self.bytes
+        self.queues.bytes
     }
 
     #[inline]
@@ -274,16 +338,16 @@ impl Discipline for Trimming {
 
     #[inline]
     fn has_spilled(&self) -> bool {
-        !self.spilled.is_empty()
+        !self.queues.spilled.is_empty()
     }
 
     fn spilled(&mut self) -> Option<(Packet, Spilled)> {
-        self.spilled.pop()
+        self.queues.spilled.pop()
     }
 
     fn waiting(&self) -> ByClass<u64> {
         let mut count = ByClass::default();
-        for packet in self.queues.iter().flat_map(Packets::iter) {
+        for packet in self.queues.each.iter().flat_map(Packets::iter) {
             count[packet.class()] += 1;
         }
         count
@@ -294,20 +358,21 @@ impl Discipline for Trimming {
     }
 
     fn check(&self) {
-        let sizes = self.queues.iter().flat_map(Packets::iter);
-        let bytes: u64 = sizes.map(|packet| u64::from(packet.size)).sum();
-        assert_eq!(bytes, self.bytes, "bytes counted and waiting");
-        for (queue, most) in self.queues.iter().zip(self.by.most) {
+        let Queues {
+            bytes, each, by, ..
+        } = &*self.queues;
+        let sizes = each.iter().flat_map(Packets::iter);
+        let waiting: u64 = sizes.map(|packet| u64::from(packet.size)).sum();
+        assert_eq!(waiting, *bytes, "bytes waiting and counted");
+        assert_eq!(self.idle.empty, waiting == 0);
+        for (queue, most) in each.iter().zip(by.most) {
             assert!(
                 queue.len() <= usize::from(most),
                 "{} in {most}",
                 queue.len()
             );
         }
-        assert!(
-            self.spilled.is_empty(),
-            "somebody must take what was spilled"
-        );
+        assert!(!self.has_spilled(), "somebody must take what was spilled");
     }
 }
 
@@ -452,7 +517,11 @@ pub(crate) mod tests {
             "no room for heads"
         );
         assert_eq!(
-            (port.turn, port.left, port.peak().data_bytes),
+            (
+                port.queues().turn,
+                port.queues().left,
+                port.peak().data_bytes
+            ),
             (WHOLE, 0, 900)
         );
         put(&mut port, Class::Plain, 1, 100);

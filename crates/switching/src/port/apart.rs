@@ -77,7 +77,7 @@ impl Port {
                 Form::Data(queues) => work.take_all(&mut **queues, arrivals),
                 Form::Credit(queues) => work.take_all(&mut **queues, arrivals),
                 Form::Priority(queues) => work.take_all(&mut **queues, arrivals),
-                Form::Trimming(queues) => work.take_all(&mut **queues, arrivals),
+                Form::Trimming(queues) => work.take_all(queues, arrivals),
                 form @ Form::Unmade(_) => {
                     form.make();
                     continue;
