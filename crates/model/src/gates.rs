@@ -11,11 +11,13 @@ use units::{Span, Time};
 /// Connections of a host of which a pause is kept. [ours: more than any switch tells apart]
 pub const PAUSED_MAX: usize = 8192;
 
-/// Which packets of a host may leave.
+/// Which packets of a host may leave. What each step asks comes first.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Gates {
-    /// A bit per priority that is paused.
+    /// A bit per priority that is paused, and how many connections are.
     priorities: u8,
+    paused: u32,
     /// When each was paused last, and resumed last.
     closed: [Time; 8],
     resumed: [Time; 8],
@@ -23,8 +25,6 @@ pub struct Gates {
     until: [Time; 8],
     /// Connections that are or were paused, by number.
     flows: Vec<Flow>,
-    /// How many of them are.
-    paused: usize,
     /// Pauses for which there was no room.
     ignored: u64,
     /// The longest pause of one of them, of those that are over.
@@ -199,7 +199,7 @@ impl Gates {
                 }
                 self.flows[at].since = now;
             }
-            Err(_) if self.paused == PAUSED_MAX => {
+            Err(_) if self.paused as usize == PAUSED_MAX => {
                 self.ignored += 1;
                 return false;
             }
@@ -326,7 +326,7 @@ impl Gates {
     /// Panics where an invariant of our own state is broken.
     pub fn check(&self) {
         let paused = self.flows.iter().filter(|flow| flow.resumed.is_none());
-        assert_eq!(paused.count(), self.paused, "paused connections");
+        assert_eq!(paused.count(), self.paused as usize, "paused connections");
         assert!(self.flows.len() <= PAUSED_MAX && self.flows.is_sorted_by_key(|flow| flow.conn));
     }
 }

@@ -49,12 +49,12 @@ pub(crate) struct Host {
     pace: Pace,
     pub(crate) endpoint: Box<dyn Endpoint>,
     events: Vec<Event>,
-    /// Accepted bytes by connection, where flows are probed.
-    pub(crate) accepted: Option<BTreeMap<u32, u64>>,
-    rng: Rng,
-    pub(crate) id: u32,
     /// What the next switch does not want now.
     gates: Gates,
+    rng: Rng,
+    pub(crate) id: u32,
+    /// Accepted bytes by connection, where flows are probed.
+    pub(crate) accepted: Option<BTreeMap<u32, u64>>,
     /// What it may send, where the next switch counts that.
     credits: Option<Box<Credits>>,
     /// What its gates did and when, where somebody wants to know.

@@ -45,14 +45,16 @@ impl Rounds {
     }
 }
 
-/// The pull queue of a host.
+/// The pull queue of a host. What each step asks comes first.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct PullQueue {
+    /// When the next pull may leave, and how many connections wait.
+    at: Time,
+    waiting: u32,
     /// Those of a preferred host, and the others.
     preferred: Rounds,
     others: Rounds,
-    /// When the next pull may leave.
-    at: Time,
 }
 
 impl PullQueue {
@@ -63,7 +65,7 @@ impl PullQueue {
         if preferred {
             return self.at <= now.after(gap) && self.preferred.is_empty();
         }
-        self.at <= now && self.others.is_empty() && self.preferred.is_empty()
+        self.at <= now && self.waiting == 0
     }
 
     /// A pull leaves that did not wait.
@@ -82,6 +84,7 @@ impl PullQueue {
     /// A connection waits for a pull from now on; it was pulled in round `pulled` last.
     #[inline]
     pub(super) fn push(&mut self, entry: (u32, u32), preferred: bool, pulled: Option<u32>) {
+        self.waiting += 1;
         match preferred {
             true => self.preferred.push(entry, pulled),
             false => self.others.push(entry, pulled),
@@ -91,9 +94,10 @@ impl PullQueue {
     /// The connection whose turn it is at `now`.
     #[inline]
     pub(super) fn pop(&mut self, now: Time, rng: &mut Rng) -> Option<(u32, u32)> {
-        if self.at > now {
+        if self.at > now || self.waiting == 0 {
             return None;
         }
+        self.waiting -= 1;
         self.preferred.pop(rng).or_else(|| self.others.pop(rng))
     }
 
@@ -109,7 +113,7 @@ impl PullQueue {
     /// When somebody's turn comes.
     #[inline]
     pub(super) fn due(&self) -> Time {
-        if self.others.is_empty() && self.preferred.is_empty() {
+        if self.waiting == 0 {
             Time::NEVER
         } else {
             self.at
@@ -118,7 +122,7 @@ impl PullQueue {
 
     /// Nobody is left.
     pub(super) fn clear(&mut self) {
-        (self.preferred, self.others) = Default::default();
+        (self.waiting, self.preferred, self.others) = Default::default();
     }
 }
 
