@@ -312,6 +312,8 @@ pub struct Fabric {
     pub telemetry: bool,
     /// Data names its way, and most of what answers it: switches choose for few packets.
     pub own_ways: bool,
+    /// Nothing but its host's line holds data back: a queue before that line would get all of it at once.
+    pub unbounded: bool,
     /// A port of its own making, in place of one with all of the above; it has the scenario's buffer.
     pub own: Option<PortSpec>,
 }

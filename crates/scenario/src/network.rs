@@ -400,6 +400,11 @@ fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
     if !scenario.switch.host_queue {
         return None;
     }
+    let rate = Rate::gbps(100); // it asks at every rate or at none
+    let first = (scenario.protocol, &*scenario.factory);
+    let beside = scenario.beside.iter().map(|of| (of.protocol, &*of.factory));
+    let mut all = std::iter::once(first).chain(beside);
+    let unbounded = all.find(|(_, factory)| factory.fabric(rate, scenario.encap).unbounded);
     let late = |mark: MarkSpec| mark.at == MarkAt::Dequeue;
     let apart = |drop: DropSpec| drop.measure == DropMeasure::VictimOnly;
     let (why, help) = match port.queues.as_slice() {
@@ -411,7 +416,13 @@ fn unfit_for_hosts(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
             "the queue of a host does not count one class alone".to_owned(),
             "remove host_queue, or write switch.drop.measure = \"queue\"",
         ),
-        [_] => return None,
+        [_] => (
+            format!(
+                "nothing but the line holds back what {} sends, and a queue before it would get all of that at once",
+                unbounded?.0.name()
+            ),
+            "remove host_queue, or choose a transport with a window, like \"dctcp\"",
+        ),
         _ => (
             format!(
                 "ports of {} are more than a queue",

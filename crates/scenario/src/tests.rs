@@ -502,6 +502,11 @@ fn a_queue_of_hosts_is_for_ports_that_are_plain_queues() {
     let apart = "switch.drop.measure=victim_only";
     let apart = refused(&["transport.kind=dctcp", classes[0], classes[1], apart]).unwrap();
     assert!(apart.contains("does not count one class alone"), "{apart}");
+    let endless = refused(&["transport.kind=none"]).unwrap();
+    assert!(
+        endless.contains("nothing but the line holds back what none sends"),
+        "{endless}"
+    );
     assert_eq!(refused(&["transport.kind=dctcp"]), None);
 }
 

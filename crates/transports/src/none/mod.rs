@@ -54,7 +54,10 @@ impl Factory for Params {
     }
     fn fabric(&self, _: Rate, _: Encap) -> Fabric {
         // It asks nothing of the ports: no credit queue, no marks, one priority.
-        Fabric::prioritised(1)
+        Fabric {
+            unbounded: true,
+            ..Fabric::prioritised(1)
+        }
     }
 }
 
