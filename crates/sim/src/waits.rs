@@ -15,10 +15,12 @@ use units::{Bytes, PS_PER_SEC, Rate, Span, Time};
 /// least this, and as long as what a switch holds takes on the slowest line. [ours]
 const PATIENCE_MIN: Span = Span::ms(1);
 
-/// Time between two looks for circles: at least this, and as long as so many full frames take on the slowest line, which
-/// a gate may wait for without being stuck. [ours]
+/// Time between two looks for circles: at least this, as long as so many full frames take on the slowest line, which
+/// a gate may wait for without being stuck, and such a part of the time so far, for the more may wait behind a gate that
+/// never opens. [ours]
 const LOOK_MIN: Span = Span::ms(1);
 const LOOK_FRAMES: u64 = 32;
+const LOOK_PART: u64 = 64;
 
 /// What opens a gate may be on its way: neither is shorter than so many times what the longest link takes there and back.
 /// [ours]
@@ -241,7 +243,7 @@ type Waits = (LinkId, ConnId, u8, [u32; 3]);
 /// Looks for circles while a run goes on: among packets that were held back at two looks in turn, by gates that stood
 /// from the one to the other. In a deep queue a packet may be found behind a gate twice that opened many times between.
 pub(crate) struct Looks {
-    /// Time from one to the next.
+    /// Time from one to the next at first.
     every: Span,
     /// When the last one was.
     at: Time,
@@ -275,7 +277,7 @@ impl Looks {
     /// When it is time to look. A window may end later than that.
     pub(crate) fn next(&self) -> Time {
         match self.found {
-            None => self.at.after(self.every),
+            None => self.at.after(self.every.max(Span(self.at.0 / LOOK_PART))),
             Some(_) => Time::NEVER,
         }
     }
