@@ -1,6 +1,7 @@
 //! Conversations as ladders, and what a receiver grants.
 
 mod alone;
+mod curves;
 mod cuts;
 mod early;
 mod patience;

@@ -8,6 +8,7 @@ use parts::Described;
 use testkit::{A, Alone, B, Pair};
 use units::{Span, Time};
 
+mod curves;
 mod early;
 
 fn params(text: &str) -> Params {

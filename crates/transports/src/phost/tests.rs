@@ -1,5 +1,7 @@
 //! Conversations as ladders, and whom a receiver gives its tokens.
 
+mod curves;
+
 use super::header::Rts;
 use super::receiver::{Receiver, Waits};
 use super::settings::Settings;

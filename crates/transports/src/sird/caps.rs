@@ -213,6 +213,42 @@ mod tests {
         );
     }
 
+    /// What the sender may have, in hundreds of bytes after each window of ten packets, of which the first `host` were marked by
+    /// the host and the first `network` by a switch.
+    fn curve(law: &Law, windows: &[(usize, usize)]) -> String {
+        let mut caps = Caps::new(law);
+        let windows = windows.iter().map(|&(host, network)| {
+            for packet in 0..10 {
+                caps.on_data([packet < host, packet < network], law);
+                caps.check(law);
+            }
+            format!("{:.0} ", caps.bytes() / 100.0)
+        });
+        windows.collect()
+    }
+
+    #[test]
+    fn few_marks_cost_little_and_a_share_that_is_always_marked_falls_to_its_least() {
+        insta::assert_snapshot!(curve(&law(false), &[(1, 0); 12]), @"100 99 100 100 100 100 100 100 100 100 100 100");
+        insta::assert_snapshot!(curve(&law(false), &[(5, 0); 12]), @"100 90 96 82 71 78 67 63 59 55 54 54");
+        insta::assert_snapshot!(curve(&law(false), &[(10, 0); 12]), @"88 88 62 38 21 10 10 10 10 10 10 10");
+    }
+
+    #[test]
+    fn what_marks_took_comes_back_a_frame_for_each_window() {
+        let mut windows = [(0, 0); 14];
+        windows[..4].fill((0, 10));
+        insta::assert_snapshot!(curve(&law(false), &windows), @"88 88 62 38 59 74 87 98 100 100 100 100 100 100");
+    }
+
+    #[test]
+    fn the_smaller_share_counts() {
+        let mut windows = [(0, 0); 14];
+        windows[..3].fill((10, 0));
+        windows[5..8].fill((0, 10));
+        insta::assert_snapshot!(curve(&law(false), &windows), @"88 88 62 77 89 100 83 62 76 89 99 100 100 100");
+    }
+
     #[test]
     fn broken_books_are_noticed() {
         let law = law(false);

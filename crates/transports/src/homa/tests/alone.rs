@@ -10,12 +10,12 @@ use model::{Class, ConnId, Event, Lifetime, Packet};
 use testkit::{A, Alone, B};
 use units::{Span, Time};
 
-fn alone(text: &str) -> Alone<Host> {
+pub(super) fn alone(text: &str) -> Alone<Host> {
     Alone::new(Host::new(&params(text), &config()))
 }
 
 /// `length` bytes of a message come, with `left` to go before them.
-fn data(bench: &mut Alone<Host>, conn: u32, offset: u64, length: u16, left: u32) {
+pub(super) fn data(bench: &mut Alone<Host>, conn: u32, offset: u64, length: u16, left: u32) {
     let data = Data {
         offset,
         has: 0,
