@@ -5,6 +5,7 @@
 //! `pulls`. The line serves answers and pulls first, then messages in turns.
 
 use super::header::{Ack, Data, Done, End, Gone, Kind, Nack, PAYLOAD_MAX, Pull};
+use super::line::Line;
 use super::params::{Params, Spray};
 use super::pulls::PullQueue;
 use super::receiver::{Receiver, Verdict};
@@ -16,7 +17,6 @@ use model::{
 };
 use parts::connections::{self, Connections, Sending, told};
 use parts::packet_queue::PacketQueue;
-use parts::turns::Turns;
 use units::Time;
 
 /// Answers and pulls that wait for the line; what comes on top is lost, as it might be anywhere. [ours]
@@ -72,7 +72,7 @@ impl Own {
 }
 
 /// One connection at one end.
-type Conn = connections::Conn<Sender, Receiver, Own>;
+pub(super) type Conn = connections::Conn<Sender, Receiver, Own>;
 
 /// NDP on one host.
 pub(super) struct Host {
@@ -80,9 +80,8 @@ pub(super) struct Host {
     pub(super) settings: Settings,
     pub(super) conns: Connections<Sender, Receiver, Own>,
     /// Packets without data that wait for the line.
-    control: PacketQueue,
-    /// Messages of which a packet may leave, in turn, with their age.
-    ready: Turns,
+    pub(super) control: PacketQueue,
+    pub(super) line: Line,
     pulls: PullQueue,
     pub(super) totals: Totals,
     pub(super) counts: Counts,
@@ -97,7 +96,7 @@ impl Host {
             conns: Connections::new(config.host, settings.linger),
             settings,
             control: PacketQueue::default(),
-            ready: Turns::default(),
+            line: Line::default(),
             pulls: PullQueue::default(),
             totals: Totals::default(),
             counts: Counts::default(),
@@ -170,7 +169,7 @@ impl Host {
         self.counts.pulls_dropped += u64::from(conn.rx.owed);
         if self.conns.is_empty() {
             // What is left belongs to the dead.
-            self.ready = Turns::default();
+            self.line = Line::default();
             self.pulls.clear();
         }
     }
@@ -179,19 +178,6 @@ impl Host {
     pub(super) fn give_up(&mut self, cx: &mut Cx<'_>, slot: u32) {
         self.conns.refuse(cx, slot);
         self.remove(cx, slot, false);
-    }
-
-    /// Something changed at the sender: lets it take turns on the line, or sets its alarm.
-    #[inline]
-    pub(super) fn settle(&mut self, slot: u32) {
-        let conn = &mut self.conns[slot];
-        if !conn.tx.is_ready() {
-            return self.arm(slot);
-        }
-        if !conn.tx.queued {
-            conn.tx.queued = true;
-            self.ready.push((slot, conn.order));
-        }
     }
 
     #[inline]
@@ -548,7 +534,7 @@ impl Host {
 
     /// Puts the next packet of a message on the line.
     #[inline]
-    fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
+    pub(super) fn transmit(&mut self, cx: &mut Cx<'_>, slot: u32, out: &mut Packet) {
         let conn = &mut self.conns[slot];
         if conn.tx.owes_end() {
             return self.transmit_end(cx, slot, out);
@@ -603,64 +589,6 @@ impl Host {
         self.totals.data_sent += is_message;
         self.totals.retransmitted += is_message * u64::from(again);
         self.arm(slot);
-    }
-
-    /// The next message in turn of which a packet may leave.
-    #[inline]
-    fn choose(&mut self) -> Option<u32> {
-        while let Some((slot, order)) = self.ready.pop() {
-            let Some(conn) = self.conns.get_mut(slot, order) else {
-                continue;
-            };
-            if conn.tx.is_ready() {
-                return Some(slot);
-            }
-            conn.tx.queued = false;
-            self.arm(slot);
-        }
-        None
-    }
-
-    /// The line's next packet, where nothing is paused.
-    #[inline]
-    fn poll_line(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        if self.control.pop(out) {
-            return Transmit::More;
-        }
-        let Some(slot) = self.choose() else {
-            return Transmit::Nothing;
-        };
-        self.transmit(cx, slot, out);
-        let conn = &mut self.conns[slot];
-        if conn.tx.is_ready() {
-            self.ready.push((slot, conn.order));
-        } else {
-            conn.tx.queued = false;
-            self.arm(slot);
-        }
-        Transmit::More
-    }
-
-    /// Something is paused: looks at every message.
-    #[cold]
-    fn poll_gated(&mut self, cx: &mut Cx<'_>, out: &mut Packet) -> Transmit {
-        if cx.gates.may_say(URGENT) && self.control.pop(out) {
-            return Transmit::More;
-        }
-        let open = |conn: &Conn| match conn.tx.owes_end() {
-            true => cx.gates.may_say(URGENT),
-            false => cx.gates.may_send(conn.id, URGENT),
-        };
-        let first = self.ready.pop_first(|&(slot, order)| {
-            let conn = self.conns.get(slot);
-            conn.is_some_and(|conn| conn.order == order && conn.tx.is_ready() && open(conn))
-        });
-        let Some((slot, order)) = first else {
-            return Transmit::Nothing;
-        };
-        self.transmit(cx, slot, out);
-        self.ready.push((slot, order));
-        Transmit::More
     }
 }
 
@@ -768,7 +696,7 @@ impl Endpoint for Host {
         let turn = self.totals.data_sent + self.totals.credits_sent;
         self.conns.check(turn, |conn| {
             assert!(
-                conn.tx.queued || !conn.tx.is_ready(),
+                conn.tx.listed.any() || !conn.tx.is_ready(),
                 "the line overlooks {:?}",
                 conn.id
             );

@@ -6,6 +6,7 @@ mod early;
 mod frame;
 mod header;
 mod host;
+mod line;
 mod params;
 mod port;
 mod pulls;

@@ -21,6 +21,14 @@ parts::worded! {
         Flow = "flow",
     }
 
+    /// Whose packet a host's line takes next.
+    pub enum Order {
+        /// Messages take turns.
+        Turns = "turns",
+        /// Packets leave as they were released, those that leave again first.
+        Released = "released",
+    }
+
     /// What ports do with data for which they have no room.
     pub enum Ports {
         /// They cut off its payload.
@@ -67,6 +75,9 @@ parts::params! {
         /// senders count what becomes of packets on each way, and leave out those that do badly; with
         /// ways = "permutation" alone
         scoreboard: bool = true, Flag, "[ndp s3.2.3]";
+        /// what a host's line takes next: a packet of each message in "turns", or packets as first windows and pulls "released" them,
+        /// those that leave again first
+        order: Order = Order::Turns, Word, "[htsim]: turns; [dcpim s4.2], whose NDP is the simulator's first release: released";
         /// part of the host's line that pulls ask for: what waits before the host grows by all that comes unasked, and falls
         /// by the rest
         pull_rate: f64 = 1.0, Number(0.5, 1.0), "[ndp s3.2]: the line's rate; [htsim]: 0.99";

@@ -1,11 +1,11 @@
 //! The role that has data: a first window leaves unasked, then a packet for each pull, what was trimmed first.
 //!
-//! In the order of a message's life: it begins and ends, its packets leave, words about them come, pulls release more, and
-//! silence is asked about.
+//! In the order of a message's life: it begins and ends, packets leave, words about them come, pulls come, and nothing comes.
 
 use super::early::Early;
 use super::frame::{Copies, Fate, Frame, Which};
 use super::header::{Ack, Data, POSITION_MAX, PULLS_TOLD};
+use super::line::Listed;
 use super::settings::Settings;
 use super::ways::{WORSE, Ways};
 use model::Lifetime;
@@ -75,8 +75,8 @@ pub(super) struct Sender {
     tries: u8,
     tried_at: Time,
     asked: u8,
-    /// It is among the messages that take turns on the line.
-    pub(super) queued: bool,
+    /// What the line knows of it.
+    pub(super) listed: Listed,
     /// The burst of the message, where it begins with one, and whether it still leaves.
     pub(super) early: Option<Box<Early>>,
     bursting: bool,
@@ -152,7 +152,7 @@ impl Sender {
             end: self.end,
             pulled: self.pulled,
             jump: self.jump,
-            queued: self.queued,
+            listed: self.listed,
             takes: self.takes,
             ..Self::default()
         };
@@ -192,6 +192,13 @@ impl Sender {
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.active && (self.owes || (self.unasked + self.may > 0 && self.has_more()))
+    }
+
+    /// Packets that may leave, and how many of them at most leave again.
+    pub(super) fn released(&self) -> (u64, u64) {
+        let left = u64::from(self.to_repeat) + self.frames - self.next();
+        let all = u64::from(self.unasked + self.may).min(left);
+        (all + u64::from(self.owes), self.to_repeat.into())
     }
 
     /// Whether END is what leaves next, where [`Sender::is_ready`].
@@ -775,7 +782,6 @@ impl Sending for Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
-
     #[test]
     fn broken_books_are_noticed() {
         let breaks: [fn(&mut Sender); 4] = [

@@ -2,7 +2,7 @@
 
 use super::early::FirstRtt;
 use super::header::PAYLOAD_MAX;
-use super::params::{Params, Spray};
+use super::params::{Order, Params, Spray};
 use super::port::longest_wait;
 use model::intent::{CreditSpec, DropBy};
 use model::{Encap, EndpointConfig, HostId, Rng};
@@ -31,6 +31,7 @@ pub(super) struct Settings {
     gap: Span,
     /// How much longer or shorter it is at most.
     jitter: Span,
+    pub(super) order: Order,
     pub(super) spray: Spray,
     /// Ways that a burst takes, at most.
     pub(super) first_ways: u16,
@@ -115,6 +116,7 @@ impl Settings {
             window: params.window.unwrap_or(auto).clamp(1, window_max(params)),
             gap: Span(gap),
             jitter: Span(jitter),
+            order: params.order,
             spray: params.ways,
             first_ways: params.first_ways.unwrap_or(u16::MAX),
             scoreboard: params.scoreboard,

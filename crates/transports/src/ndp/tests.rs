@@ -10,6 +10,7 @@ use units::{Span, Time};
 
 mod curves;
 mod early;
+mod line;
 
 fn params(text: &str) -> Params {
     NDP.read(&text.parse().unwrap()).unwrap()
