@@ -1,6 +1,6 @@
 //! Hop-by-hop flow controls under real transports: switches pause switches, and those pause hosts.
 //! First what each control loses and whom it stops, in one fabric; then headroom, lost frames and failed links; then rings, where
-//! all stand still, and what is no deadlock; last a control from outside, and a transport that does not heed.
+//! all stand still, and what is no deadlock; last a transport that does not heed a pause.
 
 mod common;
 
@@ -9,10 +9,8 @@ use model::{
     Class, ConnId, Cx, Endpoint, EndpointConfig, Gates, HostId, Lifetime, Packet, StuckFlow,
     Totals, Transmit,
 };
-use scenario::{Alone, Assembled, Scenario, load_text, load_text_with};
+use scenario::{Alone, Assembled, Scenario, load_text};
 use sim::Outcome;
-use switching::{FlowControl, Passage, Say};
-use transports::{Control, ControlFactory, ParamError, Parameter, Place};
 use units::{Bytes, Time};
 
 /// Eight hosts of one leaf send to one of the other, and a ninth to its neighbour: 10 Gb/s everywhere
@@ -699,61 +697,6 @@ fn a_slow_line_is_not_taken_for_one_that_stands_still() {
             assert_eq!(cut.held, [], "{control}: {until}");
         }
     }
-}
-
-/// A flow control of somebody else: it counts, and pauses nobody.
-struct Counting;
-static COUNTING: Counting = Counting;
-struct Count(u64);
-
-impl Control for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
-    }
-    fn summary(&self) -> &'static str {
-        "counts"
-    }
-    fn parameters(&self) -> Vec<Parameter> {
-        Vec::new()
-    }
-    fn configure(&self, _: &toml::Table) -> Result<Box<dyn ControlFactory>, ParamError> {
-        Ok(Box::new(Self))
-    }
-}
-
-impl ControlFactory for Counting {
-    fn make(&self, _: &Place<'_>) -> Box<dyn FlowControl> {
-        Box::new(Count(0))
-    }
-    fn memory(&self) -> Bytes {
-        Bytes(1_000_000)
-    }
-    fn resolved(&self) -> toml::Table {
-        toml::Table::new()
-    }
-}
-
-impl FlowControl for Count {
-    fn arrived(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {
-        self.0 += 1;
-    }
-    fn left(&mut self, _: Time, _: &Passage<'_>, _: &mut Say) {}
-    fn heard(&mut self, _: Time, _: u16, _: &Packet, _: &mut Say) {}
-    fn count(&self, tell: &mut dyn FnMut(&'static str, u64)) {
-        tell("packets", self.0);
-    }
-}
-
-#[test]
-fn a_flow_control_from_outside_takes_part() {
-    let all = transports::registry().with_control(&COUNTING);
-    let text =
-        "[workload]\nkind = \"incast\"\nsenders = 4\n[switch]\nflow_control = \"counting\"\n";
-    let scenario = load_text_with(&all, "t.toml", text, &[]).unwrap_or_else(|e| panic!("{e}"));
-    let of = scenario.assemble().unwrap_or_else(|e| panic!("{e}"));
-    let outcome = run(&of);
-    assert_eq!(outcome.unfinished, 0);
-    assert!(outcome.counts["packets"] > 100, "{:?}", outcome.counts);
 }
 
 /// A transport that believes that its line is always open.
