@@ -17,7 +17,7 @@ from tidegate import _core, _ended, _html
 from tidegate._folder import Folder
 from tidegate._keywords import suggesting
 from tidegate._plain import listed, whole
-from tidegate._run import Result, groups, program, quantile
+from tidegate._run import QUANTILES, Result, groups, program
 from tidegate._scenario import (
     KEYS,
     THREADS_MAX,
@@ -34,6 +34,8 @@ from tidegate.plot import ComparisonPlots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from tidegate._run import Quantile
 
 _THRESHOLD = 1
 _RUNS_MAX = 10_000
@@ -130,13 +132,7 @@ class Comparison:
                 "transport": run["transport"],
                 "seed": run["seed"],
                 **self._values(run),
-                "fct_p50_ps": quantile(run["sizes"][0]["fct_ps"], "p50"),
-                "fct_p99_ps": quantile(run["sizes"][0]["fct_ps"], "p99"),
-                "slowdown_p50": quantile(run["sizes"][0]["slowdown"], "p50"),
-                "slowdown_p99": quantile(run["sizes"][0]["slowdown"], "p99"),
-                "queue_max": run["queue_max"] and run["queue_max"]["bytes"],
-                "drops": run["drops"]["data"],
-                "unfinished": run["messages"]["unfinished"],
+                **{column.name: column.of(run) for column in _COLUMNS},
             }
             for run in self.summaries
         ]
@@ -193,33 +189,68 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Show a row per run, and the report behind a fold."""
-        spreads = {
-            "fct_p50_ps": ("fct_ps", "p50", "time"),
-            "fct_p99_ps": ("fct_ps", "p99", "time"),
-            "slowdown_p50": ("slowdown", "p50", ""),
-            "slowdown_p99": ("slowdown", "p99", ""),
-        }
+        titles = {column.name: column.title for column in _COLUMNS}
+        texts = {column.name: column.text for column in _COLUMNS}
         rows = self.rows()
-        titles = {"fct_p50_ps": "completion p50", "fct_p99_ps": "completion p99"}
         head = [titles.get(name, name.replace("_", " ")) for name in rows[0]] if rows else []
-
-        def cell(run: dict[str, Any], name: str, value: object) -> str:
-            if name in spreads:
-                what, quantile, kind = spreads[name]
-                return _html.figure(run["sizes"][0][what], quantile, kind)
-            if name == "queue_max" and (value is None or isinstance(value, int)):
-                return _html.human(value, "size")
-            counted = isinstance(value, int) and name in {"drops", "unfinished"}
-            return f"{value:,}" if counted else str(value)
-
         shown = [
-            [cell(run, name, value) for name, value in row.items()]
+            [texts[name](run) if name in texts else str(value) for name, value in row.items()]
             for run, row in zip(self.summaries, rows, strict=True)
         ]
         table = _html.table(head, shown, f"{len(rows)} runs")
         if not self.report.exists():
             return table
         return table + _html.page(self.report.read_text("utf-8"), "The report")
+
+
+class _Column(NamedTuple):
+    """A figure that is compared: its name in rows, its title, and how it is read of a run."""
+
+    name: str
+    title: str
+    of: Callable[[dict[str, Any]], object]
+    text: Callable[[dict[str, Any]], str]
+
+
+def _quantile(column: Quantile) -> _Column:
+    """Take a quantile of all messages of a run."""
+
+    def of(run: dict[str, Any]) -> object:
+        return column.of(run["sizes"][0])
+
+    def text(run: dict[str, Any]) -> str:
+        return column.text(run["sizes"][0])
+
+    return _Column(column.name, column.title, of, text)
+
+
+def _count(name: str, among: str, which: str) -> _Column:
+    """Take a count out of a part of the summary."""
+
+    def of(run: dict[str, Any]) -> object:
+        return run[among][which]
+
+    def text(run: dict[str, Any]) -> str:
+        return f"{run[among][which]:,}"
+
+    return _Column(name, name, of, text)
+
+
+def _queue_max(run: dict[str, Any]) -> int | None:
+    return run["queue_max"] and run["queue_max"]["bytes"]
+
+
+def _queue_text(run: dict[str, Any]) -> str:
+    return _html.human(_queue_max(run), "size")
+
+
+_COLUMNS = (
+    *map(_quantile, QUANTILES),
+    _Column("queue_max", "queue max", _queue_max, _queue_text),
+    _count("drops", "drops", "data"),
+    _count("unfinished", "messages", "unfinished"),
+)
+"""What a comparison shows of each run, besides its settings."""
 
 
 def _watched(out: Path, total: int) -> Callable[[], None] | None:

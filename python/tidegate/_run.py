@@ -361,10 +361,7 @@ def groups(summary: dict[str, Any]) -> list[dict[str, Any]]:
             "unfinished": of["unfinished"],
             "took_ps": took and took["value"],
             "stragglers": of.get("stragglers"),
-            "fct_p50_ps": quantile(of["fct_ps"], "p50"),
-            "fct_p99_ps": quantile(of["fct_ps"], "p99"),
-            "slowdown_p50": quantile(of["slowdown"], "p50"),
-            "slowdown_p99": quantile(of["slowdown"], "p99"),
+            **{column.name: column.of(of) for column in QUANTILES},
         }
 
     tags = [row(of, of["name"]) for of in summary["tags"]]
@@ -374,6 +371,33 @@ def groups(summary: dict[str, Any]) -> list[dict[str, Any]]:
 def quantile(spread: dict[str, Any] | None, which: str) -> float | None:
     """Take a quantile of a summary, where there is one."""
     return None if spread is None else spread[which]["value"]
+
+
+class Quantile(NamedTuple):
+    """A column that has a quantile of messages: its name, its title, and where it is found."""
+
+    name: str
+    title: str
+    spread: str
+    which: str
+    kind: str = ""
+
+    def of(self, messages: dict[str, Any]) -> float | None:
+        """Take it of the messages of a size or a tag."""
+        return quantile(messages[self.spread], self.which)
+
+    def text(self, messages: dict[str, Any]) -> str:
+        """Write it with its unit; what did not finish makes it a lower bound."""
+        return _html.figure(messages[self.spread], self.which, self.kind)
+
+
+QUANTILES = (
+    Quantile("fct_p50_ps", "completion p50", "fct_ps", "p50", "time"),
+    Quantile("fct_p99_ps", "completion p99", "fct_ps", "p99", "time"),
+    Quantile("slowdown_p50", "slowdown p50", "slowdown", "p50"),
+    Quantile("slowdown_p99", "slowdown p99", "slowdown", "p99"),
+)
+"""The quantiles of every row that is made of a summary, in their order."""
 
 
 def _by_tag(tags: Sequence[dict[str, Any]]) -> str:
