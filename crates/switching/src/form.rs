@@ -12,7 +12,7 @@ use crate::numbered::NumberedPort;
 use crate::priority::StrictPriority;
 use crate::queues::{Queues, coins, is_plain};
 use crate::trimming::{Rules, Trimming};
-use model::intent::{CreditSpec, DropMeasure, MarkAt, PortSpec, QueueSpec, Takes};
+use model::intent::{CreditSpec, DropMeasure, MarkAt, Order, PortSpec, QueueSpec, Takes};
 use model::{ByClass, Class, Packet, Rng};
 use std::sync::Arc;
 use units::LineTime;
@@ -251,6 +251,7 @@ impl<'a> Kind<'a> {
             [credit, data]
                 if credit.takes == Takes::ALL.only(Class::Credit)
                     && credit.level < data.level
+                    && credit.order == Order::Fifo
                     && takes_all(data) =>
             {
                 credit
@@ -403,9 +404,7 @@ fn pass(port: &mut impl Discipline, now: Time, packet: &mut Packet) -> bool {
 mod tests {
     use super::*;
     use crate::discipline::{GateOf, GateState, IDLE};
-    use model::intent::{
-        CreditCount, CreditSpec, DropBy, DropSpec, Limit, MarkSpec, Order, Over, Share,
-    };
+    use model::intent::{CreditCount, CreditSpec, DropBy, DropSpec, Limit, MarkSpec, Over, Share};
     use model::{ConnId, HostId, stream};
     use units::{Bytes, Rate};
 
@@ -473,6 +472,8 @@ mod tests {
         late_credits.queues[0].level = 1;
         let mut unshaped = credits.clone();
         unshaped.queues[0].shape = None;
+        let mut credits_in_turn = credits.clone();
+        credits_in_turn.queues[0].order = Order::PerFlow;
         let mut ranked_data = credits.clone();
         ranked_data.queues[1].order = Order::Rank;
         let mut part_of_data = credits.clone();
@@ -536,6 +537,7 @@ mod tests {
             ("credits", credits, ["credit", "credit", "queues", "queues"]),
             ("credits beside data", late_credits, ["queues"; 4]),
             ("credits without a shape", unshaped, ["queues"; 4]),
+            ("credits in turn", credits_in_turn, ["queues"; 4]),
             ("credits before ranks", ranked_data, ["queues"; 4]),
             ("credits before a part", part_of_data, ["queues"; 4]),
             (
