@@ -147,7 +147,7 @@ impl<W: Wire> Forwarder<W> {
     /// for it, and its address.
     ///
     /// # Panics
-    /// If the port contradicts itself, or there are 65,535 hosts or more.
+    /// If the port contradicts itself or the switch, or there are 65,535 hosts or more.
     pub fn new(
         hosts: Vec<(W, SocketAddrV4)>,
         spec: &SwitchSpec,
@@ -155,8 +155,8 @@ impl<W: Wire> Forwarder<W> {
         rate: Rate,
         seed: u64,
     ) -> Self {
-        port.check()
-            .expect("the port does not contradict itself: see Panics");
+        spec.check(port)
+            .expect("the port contradicts neither itself nor the switch: see Panics");
         let port = &Arc::new(port.clone());
         let numbers =
             || 0..u32::try_from(hosts.len()).expect("fewer than 65,535 hosts: see Panics");

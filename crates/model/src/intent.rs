@@ -204,6 +204,13 @@ impl PortSpec {
                     let lost = match over {
                         None => "",
                         Some(Over::Trim { .. }) if takes(true).is_none() => "trimmed ",
+                        Some(Over::Trim { .. }) if takes(true) == takes(false) => {
+                            return Err(format!(
+                                "a queue trims packets of class {}, lane {lane}, priority {priority} and would take what is \
+                                 left of them itself: trimmed ones join another queue",
+                                class.name()
+                            ));
+                        }
                         Some(_) => continue,
                     };
                     return Err(format!(
@@ -301,7 +308,23 @@ impl QueueSpec {
         if !self.mark.is_none_or(of_marks) {
             return Err("marks have a chance of 0 to 1, from a length on and up to no smaller one");
         }
+        let by_weight = |order| match order {
+            Order::NumberedByWeight {
+                queues,
+                last,
+                weight,
+            } => last <= queues && weight > 0,
+            _ => true,
+        };
+        if !by_weight(self.order) {
+            return Err("of numbered queues no more than all have a weight, which is not 0");
+        }
         match self.over {
+            Over::Trim { .. } | Over::PushOut
+                if matches!(self.limit, Limit::Credits | Limit::None) =>
+            {
+                Err("a queue without a bound in bytes or packets never trims or pushes out")
+            }
             Over::Trim { to, .. } if to < 64 => Err("no frame is smaller than 64 B"),
             Over::Trim { .. } if self.order != Order::Fifo => {
                 Err("a queue that trims is first in, first out")
@@ -490,6 +513,23 @@ pub struct SwitchSpec {
     pub balance: Balance,
     /// Every port adds a [`Hop`](crate::Hop) to the path beside a packet that leaves by it. [hpcc s3.1]
     pub telemetry: bool,
+}
+
+impl SwitchSpec {
+    /// What `port` and such a switch contradict each other in, in words for their author.
+    ///
+    /// # Errors
+    /// The port or the switch would do something else than it says.
+    pub fn check(&self, port: &PortSpec) -> Result<(), String> {
+        port.check()?;
+        let pushes = |queue: &QueueSpec| queue.over == Over::PushOut && queue.is_data();
+        let shares = matches!(self.memory, Memory::Shared { .. });
+        if shares && port.queues.iter().any(pushes) {
+            let why = "ranks are pushed out of a buffer of the port's own, and ports of this switch share a memory";
+            return Err(why.to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Where the packets of a switch wait.

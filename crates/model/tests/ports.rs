@@ -1,6 +1,8 @@
 //! What a port may ask for.
 
-use model::intent::{Limit, MarkAt, MarkSpec, Order, Over, PortSpec, QueueSpec, Share};
+use model::intent::{
+    Limit, MarkAt, MarkSpec, Memory, Order, Over, PortSpec, QueueSpec, Share, SwitchSpec,
+};
 use units::Bytes;
 
 /// A port of one queue that `ask` changes.
@@ -65,7 +67,40 @@ fn what_contradicts_itself_is_told() {
         port(cuts_what_nobody_takes, &[]),
         "trimmed packets of class",
     );
+    told(port(|queue| queue.over = trim(64), &[]), "another queue");
+    for over in [trim(64), Over::PushOut] {
+        let without_bound = |queue: &mut QueueSpec| {
+            (queue.limit, queue.order, queue.over) = (Limit::None, Order::Rank, over);
+        };
+        told(port(without_bound, &[]), "never trims or pushes out");
+    }
+    for (last, weight) in [(5, 2), (2, 0)] {
+        let order = Order::NumberedByWeight {
+            queues: 4,
+            last,
+            weight,
+        };
+        told(port(|queue| queue.order = order, &[]), "have a weight");
+    }
     told(port(|_| {}, &[Share::Bytes(0)]), "never served");
     let mixed = [Share::Bytes(1), Share::Packets(1)];
     told(port(|_| {}, &mixed), "by bytes or by packets");
+}
+
+#[test]
+fn ranks_are_pushed_out_of_a_ports_own_buffer_alone() {
+    let shared = SwitchSpec {
+        memory: Memory::Shared {
+            size: Bytes(1_000_000),
+            alpha: 1.0,
+        },
+        ..SwitchSpec::default()
+    };
+    let mut port = PortSpec::fifo(Bytes(100_000));
+    (port.queues[0].order, port.queues[0].over) = (Order::Rank, Over::PushOut);
+    assert_eq!(SwitchSpec::default().check(&port), Ok(()));
+    let said = shared.check(&port).expect_err("the memory is shared");
+    assert!(said.contains("share a memory"), "{said}");
+    port.queues[0].limit = Limit::Bytes(Bytes(50_000));
+    assert_eq!(shared.check(&port), Ok(()));
 }

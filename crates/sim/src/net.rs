@@ -44,8 +44,8 @@ pub(crate) fn build<'a>(setup: &'a Setup<'_>) -> Result<(World<'a>, Vec<Node>), 
     let mut known: Option<&Arc<PortSpec>> = None; // neighbouring ports are mostly one
     for (link, port) in (0u32..).zip(&setup.ports) {
         if !known.is_some_and(|known| Arc::ptr_eq(known, port)) {
-            port.check()
-                .map_err(|why| SetupError(format!("the port of link {link}: {why}")))?;
+            let checked = setup.switch.check(port);
+            checked.map_err(|why| SetupError(format!("the port of link {link}: {why}")))?;
             known = Some(port);
         }
     }
