@@ -15,7 +15,7 @@ use crate::page::{
 use crate::run::{bind, pair_up};
 use minijinja::Value;
 use results::compare::{
-    ACROSS_MAX, Better, Comparison, Group, LEVEL_TOLD, METRICS, Part, PartRow, TAGS_SHOWN,
+    ACROSS_MAX, Better, By, Comparison, Group, LEVEL_TOLD, METRICS, Part, PartRow, TAGS_SHOWN,
     UnderEach, headline, interrupted, part_rows, show, telling_first, under_each, warnings,
     what_the_spread_is,
 };
@@ -58,7 +58,7 @@ pub fn of_runs(runs: &[&Summary], details: &[Details], command: &str, unfinished
     for metric in (0..METRICS.len()).filter(|&metric| METRICS[metric].drawn) {
         sections.extend(match &numeric {
             Some(x) => curves(&comparison, metric, x),
-            None => standings::section(&comparison, metric, over.optimum(METRICS[metric].key)),
+            None => standings::section(&comparison, metric, over.optimum(METRICS[metric].by)),
         });
     }
     pair_up(&mut sections);
@@ -373,11 +373,8 @@ fn drawn(groups: Vec<&Group>) -> (Vec<&Group>, String) {
     if groups.len() <= COLOURS {
         return (groups, String::new());
     }
-    let key = METRICS
-        .iter()
-        .position(|metric| metric.key == "slowdown.p99");
     let tail = |group: &Group| {
-        let figure = key.and_then(|key| group.figures[key].over_seeds);
+        let figure = group.figures[By::SlowdownP99 as usize].over_seeds;
         figure.map_or(f64::INFINITY, |interval| interval.mean)
     };
     let mut tails: Vec<f64> = groups.iter().map(|group| tail(group)).collect();

@@ -3,7 +3,7 @@
 use super::{Details, curve_name, ends, wide};
 use crate::chart::{Axis, Line, LineChart};
 use crate::page::{Section, Tile, markup};
-use results::compare::{Comparison, Group};
+use results::compare::{By, Comparison, Group};
 use results::stats::{Dist, Interval};
 use results::{Curves, QueueCurve, SizeCurves, Summary, Unit, human};
 use std::fmt::Write as _;
@@ -126,11 +126,11 @@ impl<'a> Over<'a> {
     }
 
     /// What an idle network would show in the place of this metric, where that is known.
-    pub(super) fn optimum(&self, key: &str) -> Option<f64> {
-        let share = match key {
-            "slowdown.p99" => return Some(1.0),
-            "fct.p50" => 5_000,
-            "fct.p99" => 9_900,
+    pub(super) fn optimum(&self, by: By) -> Option<f64> {
+        let share = match by {
+            By::SlowdownP99 => return Some(1.0),
+            By::FctP50 => 5_000,
+            By::FctP99 => 9_900,
             _ => return None,
         };
         let curves = self.lines.iter().find_map(|drawn| drawn.curves.first())?;

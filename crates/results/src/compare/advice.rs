@@ -4,7 +4,7 @@
 use super::level::{behind, seeds_of};
 use super::parts::median_rows;
 use super::{
-    Better, Comparison, Group, PartRow, equal_told, headline, listed, measured, part_rows,
+    Better, By, Comparison, Group, PartRow, equal_told, headline, listed, measured, part_rows,
 };
 use crate::Unit;
 use crate::human;
@@ -79,7 +79,7 @@ impl Advice {
                 ..verdict(row, &rivals)
             }
         };
-        let carried = figure("goodput", "goodput", (Unit::Rate, Better::Higher), &rivals);
+        let carried = figure(By::Goodput, "goodput", &rivals);
         let medians = medians(&rivals);
         let mut prices: Vec<(f64, String)> = rows
             .iter()
@@ -121,16 +121,17 @@ impl Advice {
 }
 
 /// A figure of all messages under every rival.
-fn figure(key: &str, name: &str, (unit, better): (Unit, Better), rivals: &[&Group]) -> PartRow {
+fn figure(by: By, name: &str, rivals: &[&Group]) -> PartRow {
+    let metric = by.metric();
     let cell = |group: &&Group| {
-        let figure = group.figures.iter().find(|figure| figure.key == key)?;
+        let figure = group.figures.get(by as usize)?;
         Some((figure.over_seeds?, figure.at_least))
     };
     PartRow {
         name: name.into(),
         tag: None,
-        unit,
-        better,
+        unit: metric.unit,
+        better: metric.better,
         cells: rivals.iter().map(cell).collect(),
         seeds: seeds_of(rivals),
         messages: rivals.iter().map(|group| group.messages).max().unwrap_or(0),
@@ -139,10 +140,9 @@ fn figure(key: &str, name: &str, (unit, better): (Unit, Better), rivals: &[&Grou
 
 /// All messages, then each part.
 fn rows(rivals: &[&Group]) -> Vec<PartRow> {
-    let all = |key: &str, name: &str, unit| figure(key, name, (unit, Better::Lower), rivals);
     let mut rows = vec![
-        all("slowdown.p99", "p99 slowdown, all messages", Unit::Ratio),
-        all("fct.max", "slowest of all messages", Unit::Time),
+        figure(By::SlowdownP99, "p99 slowdown, all messages", rivals),
+        figure(By::FctMax, "slowest of all messages", rivals),
     ];
     rows.extend(part_rows(rivals).into_iter().filter(PartRow::ranks));
     rows
@@ -150,13 +150,7 @@ fn rows(rivals: &[&Group]) -> Vec<PartRow> {
 
 /// The medians of the same, which are prices where somebody has a lower one.
 fn medians(rivals: &[&Group]) -> Vec<PartRow> {
-    let all = figure(
-        "fct.p50",
-        "median of all messages",
-        (Unit::Time, Better::Lower),
-        rivals,
-    );
-    let mut rows = vec![all];
+    let mut rows = vec![figure(By::FctP50, "median of all messages", rivals)];
     rows.extend(median_rows(rivals));
     rows
 }

@@ -1,9 +1,7 @@
 //! The sentence that a comparison is remembered by: who is fastest in the tail, and at what price.
 
 use super::level::{Bounded, Level, seeds_of};
-use super::{
-    Better, Comparison, Group, METRICS, Metric, Part, cells, listed, measured, under_each,
-};
+use super::{Better, By, Comparison, Group, METRICS, Part, cells, listed, measured, under_each};
 use crate::stats::Interval;
 use crate::{Unit, human};
 use std::collections::BTreeMap;
@@ -157,7 +155,7 @@ fn at<'a>(comparison: &'a Comparison, last: &'a Group, several: bool) -> Option<
         ""
     };
     let level = Level::of(
-        &row(&rivals, "slowdown.p99"),
+        &row(&rivals, By::SlowdownP99),
         &seeds_of(&rivals),
         Better::Lower,
     );
@@ -378,22 +376,22 @@ fn prices(comparison: &Comparison, one: usize, rivals: &[&Group]) -> Vec<String>
 fn of_all(comparison: &Comparison, one: usize, rivals: &[&Group]) -> [Vec<Price>; 3] {
     let (mut whole, mut slowest, mut typical) = (vec![], vec![], vec![]);
     for metric in &METRICS {
-        let told = match metric.key {
-            "slowdown.max" if comparison.shows(metric) => "its slowest message is",
-            key if key.starts_with("slowdown.") && comparison.shows(metric) => {
+        let told = match metric.by {
+            By::SlowdownMax if comparison.shows(metric) => "its slowest message is",
+            By::SlowdownP99 | By::SlowdownP999 if comparison.shows(metric) => {
                 "its slowest messages are"
             }
-            "fct.max" => "its longest completion takes",
-            "fct.p50" => "its median completion takes",
+            By::FctMax => "its longest completion takes",
+            By::FctP50 => "its median completion takes",
             _ => continue,
         };
         let (kind, as_) = match metric.unit {
-            Unit::Time if metric.key == "fct.p50" => (&mut typical, "long"),
+            Unit::Time if metric.by == By::FctP50 => (&mut typical, "long"),
             Unit::Time => (&mut slowest, "long"),
             _ => (&mut whole, "slow"),
         };
         let what = |factor: &str| format!("{told} {factor} times as {as_}");
-        let row = row(rivals, metric.key);
+        let row = row(rivals, metric.by);
         kind.extend(behind_best(
             one,
             rivals,
@@ -467,7 +465,7 @@ fn leads(best: &Group, others: &[&Group]) -> bool {
 
 /// The goodput of one that is behind the greatest, and who has that.
 fn goodput(one: usize, rivals: &[&Group]) -> Option<(String, (usize, String))> {
-    let row = row(rivals, "goodput");
+    let row = row(rivals, By::Goodput);
     let level = Level::of(&row, &seeds_of(rivals), Better::Higher);
     let (own, _) = row[one]?;
     let &first = level.ahead.first().filter(|_| level.loses(one))?;
@@ -477,27 +475,23 @@ fn goodput(one: usize, rivals: &[&Group]) -> Option<(String, (usize, String))> {
 }
 
 /// One figure of every rival.
-fn row(rivals: &[&Group], key: &str) -> Vec<Option<Bounded>> {
-    let at = METRICS.iter().position(|metric| metric.key == key);
-    debug_assert!(at.is_some(), "{key}");
-    at.map_or_else(|| vec![None; rivals.len()], |metric| cells(rivals, metric))
+fn row(rivals: &[&Group], by: By) -> Vec<Option<Bounded>> {
+    cells(rivals, by as usize)
 }
 
-fn figure(group: &Group, key: &str) -> Option<Bounded> {
-    let is = |metric: &&Metric| metric.key == key && metric.better != Better::Neither;
-    debug_assert!(METRICS.iter().any(|metric| is(&metric)), "{key}");
-    let figure = group.figures.iter().find(|figure| figure.key == key)?;
+fn figure(group: &Group, by: By) -> Option<Bounded> {
+    let figure = &group.figures[by as usize];
     Some((figure.over_seeds?, figure.at_least))
 }
 
 /// The p99 slowdown.
 fn tail(group: &Group) -> Option<Interval> {
-    figure(group, "slowdown.p99").map(|(interval, _)| interval)
+    figure(group, By::SlowdownP99).map(|(interval, _)| interval)
 }
 
 /// Whether the p99 slowdown rests on unfinished messages.
 fn bounded(group: &Group) -> bool {
-    figure(group, "slowdown.p99").is_some_and(|(_, at_least)| at_least)
+    figure(group, By::SlowdownP99).is_some_and(|(_, at_least)| at_least)
 }
 
 /// Whether the seeds of two groups overlap; one seed of each tells nothing.

@@ -33,8 +33,46 @@ use crate::threshold::Verdict;
 use serde::Serialize;
 use std::fmt::Write as _;
 
+/// What a figure says; as a number, its place among [`METRICS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The 99th percentile of the slowdown.
+    SlowdownP99,
+    /// Its 99.9th.
+    SlowdownP999,
+    /// The greatest.
+    SlowdownMax,
+    /// The median completion time.
+    FctP50,
+    /// Its 99th percentile.
+    FctP99,
+    /// The longest.
+    FctMax,
+    /// Its mean.
+    FctMean,
+    /// Bytes of messages over time.
+    Goodput,
+    /// The fullest queue.
+    QueueMax,
+    /// Packets that were dropped, credits left out.
+    Drops,
+    /// Credits and their like for nothing.
+    Waste,
+    /// Messages that did not finish.
+    Unfinished,
+}
+
+impl By {
+    /// The figure that says this.
+    pub fn metric(self) -> &'static Metric {
+        &METRICS[self as usize]
+    }
+}
+
 /// One figure that runs are compared by.
 pub struct Metric {
+    /// What it says.
+    pub by: By,
     /// As thresholds name it.
     pub key: &'static str,
     /// Over a column.
@@ -85,6 +123,7 @@ fn real(figure: Figure<u64>) -> Figure<f64> {
 /// Every figure, in the order of the table.
 pub const METRICS: [Metric; 12] = [
     Metric {
+        by: By::SlowdownP99,
         key: "slowdown.p99",
         title: "slowdown p99",
         heading: "Slowdown, p99",
@@ -97,6 +136,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.all().slowdown.map(|dist| dist.p99),
     },
     Metric {
+        by: By::SlowdownP999,
         key: "slowdown.p999",
         title: "slowdown p99.9",
         heading: "Slowdown, p99.9",
@@ -109,6 +149,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.all().slowdown.map(|dist| dist.p999),
     },
     Metric {
+        by: By::SlowdownMax,
         key: "slowdown.max",
         title: "slowdown max",
         heading: "Slowdown, greatest",
@@ -121,6 +162,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.all().slowdown.map(|dist| dist.max),
     },
     Metric {
+        by: By::FctP50,
         key: "fct.p50",
         title: "p50",
         heading: "Completion time, median",
@@ -133,6 +175,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.all().fct_ps.map(|dist| real(dist.p50)),
     },
     Metric {
+        by: By::FctP99,
         key: "fct.p99",
         title: "p99",
         heading: "Completion time, p99",
@@ -145,6 +188,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.all().fct_ps.map(|dist| real(dist.p99)),
     },
     Metric {
+        by: By::FctMax,
         key: "fct.max",
         title: "max",
         heading: "Completion time, greatest",
@@ -157,6 +201,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.all().fct_ps.map(|dist| real(dist.max)),
     },
     Metric {
+        by: By::FctMean,
         key: "fct.mean",
         title: "mean",
         heading: "Completion time, mean",
@@ -169,6 +214,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.all().fct_ps.map(|dist| real(dist.mean)),
     },
     Metric {
+        by: By::Goodput,
         key: "goodput",
         title: "goodput",
         heading: "Goodput",
@@ -181,6 +227,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.goodput.map(|goodput| exact(goodput.bps as f64)),
     },
     Metric {
+        by: By::QueueMax,
         key: "queue.max",
         title: "max queue",
         heading: "Fullest queue",
@@ -197,6 +244,7 @@ pub const METRICS: [Metric; 12] = [
         },
     },
     Metric {
+        by: By::Drops,
         key: "drops.data",
         title: "drops",
         heading: "Packets dropped, credits left out",
@@ -209,6 +257,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| Some(exact(run.drops.data as f64)),
     },
     Metric {
+        by: By::Waste,
         key: "credits.waste",
         title: "waste",
         heading: "Waste: credits, grants, pulls or tokens that found nothing to send, of those that arrived",
@@ -221,6 +270,7 @@ pub const METRICS: [Metric; 12] = [
         get: |run| run.credits.waste.map(exact),
     },
     Metric {
+        by: By::Unfinished,
         key: "messages.unfinished",
         title: "unfinished",
         heading: "Messages that did not finish",
@@ -233,6 +283,15 @@ pub const METRICS: [Metric; 12] = [
         get: |run| Some(exact(run.all().unfinished as f64)),
     },
 ];
+
+// Each is in the place that its name says.
+const _: () = {
+    let mut place = 0;
+    while place < METRICS.len() {
+        assert!(METRICS[place].by as usize == place);
+        place += 1;
+    }
+};
 
 /// Runs that differ in their seeds alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -632,12 +691,12 @@ pub fn text(runs: &[&Summary], style: Style) -> String {
                 .is_none_or(|interval| interval.high <= 0.0)
         };
         // A column of nothing but zeros that is no good news either way only takes room.
-        let zeros = matches!(metric.key, "credits.waste" | "messages.unfinished");
+        let zeros = matches!(metric.by, By::Waste | By::Unfinished);
         if !comparison.shows(metric) || (zeros && groups.iter().all(nothing)) {
             continue;
         }
-        let title = match metric.key {
-            "credits.waste" => waste_title(runs),
+        let title = match metric.by {
+            By::Waste => waste_title(runs),
             _ => metric.title.to_owned(),
         };
         columns.push(column(&title, metric.rank, &|group| {
