@@ -159,8 +159,8 @@ impl Bench {
             let place = self
                 .port
                 .queue_of(0, Class::Plain, 0, false)
-                .expect("a queue");
-            let own = u8::try_from(place).expect("few");
+                .expect("PortSpec::check: every class has a queue");
+            let own = u8::try_from(place).expect("a port has at most 64 queues");
             passage.queue = self.control.assign(self.now, &passage).unwrap_or(own);
             let mut say = Say::default();
             if self.control.admits(&passage, 60_000) == Some(false) {

@@ -172,7 +172,7 @@ impl Timers {
     /// The moment and the owner of a near entry.
     #[inline]
     fn read(&self, near: u64) -> (Time, u32) {
-        let owner = u32::try_from(near & OWNER).expect("fewer bits");
+        let owner = u32::try_from(near & OWNER).expect("OWNER has fewer than 32 bits");
         (Time(self.base.0 + (near >> OWNER_BITS)), owner)
     }
 

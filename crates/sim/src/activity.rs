@@ -238,7 +238,8 @@ fn raise(word: &AtomicU64, flag: u32) {
 
 impl Activity {
     pub(crate) fn new(threads: usize, words: usize, steps: Steps) -> Self {
-        let [slots, far] = [SLOTS, FAR_SLOTS].map(|n| usize::try_from(n).expect("few"));
+        let [slots, far] =
+            [SLOTS, FAR_SLOTS].map(|n| usize::try_from(n).expect("a few hundred slots"));
         let raiser = || Raiser {
             words,
             steps,

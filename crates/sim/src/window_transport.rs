@@ -51,8 +51,8 @@ impl Window {
     fn fill(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
         while flow.in_flight < self.window && flow.left > 0 {
-            let payload =
-                u16::try_from(flow.left.min(u64::from(self.encap.payload_max))).expect("a u16");
+            let payload = u16::try_from(flow.left.min(u64::from(self.encap.payload_max)))
+                .expect("payload_max is a u16");
             flow.left -= u64::from(payload);
             flow.in_flight += 1;
             let mut packet = Packet::new(

@@ -86,7 +86,9 @@ fn each_packet(subjects: &[Subject], fault: fn(&mut Pair<'_>, u64)) {
 fn encaps() -> impl Iterator<Item = Encap> {
     let sizes = [1500, 1000, 4096, 9000].into_iter();
     let sized = sizes.map(|mtu| [Encap::PAPER, Encap::UDP].map(|encap| encap.with_mtu(mtu)));
-    sized.flatten().map(|encap| encap.expect("a usual size"))
+    sized
+        .flatten()
+        .map(|encap| encap.expect("1000 to 9000 B: MTU"))
 }
 
 /// Empty messages, one byte, around a full frame, and many windows, in frames of every size.
