@@ -15,7 +15,7 @@ use crate::data_queues::DataQueues;
 use crate::host::Host;
 use crate::laden::Laden;
 use crate::net::{self, SetupError, World};
-use crate::node::{Digest, Kind, Log, Node};
+use crate::node::{Digest, Kind, Left, Log, Node, SwitchNode};
 use crate::outcome::{self, Stop};
 use crate::placement::{Places, share_out};
 use crate::promised::Still;
@@ -225,9 +225,13 @@ impl<'a> Net<'a> {
             scratch.beside.recycle();
             return next;
         }
+        let digest = &mut node.digest;
         match &mut node.kind {
-            Kind::Host(host) => self.run_host(host, &mut node.digest, clock, scratch, out),
-            Kind::Switch(_) => self.run_switch(node, clock, scratch, out),
+            Kind::Host(host) => self.run_host(host, digest, clock, scratch, out),
+            Kind::Switch(at) => {
+                let own = (node.apart, &mut node.left, digest);
+                self.run_switch(at, own, clock, scratch, out)
+            }
         }
     }
 
@@ -266,7 +270,8 @@ impl<'a> Net<'a> {
     #[inline(always)] // from one place
     fn run_switch(
         &self,
-        node: &mut Node,
+        at: &mut SwitchNode,
+        (apart, left, digest): (Apart, &mut Left, &mut Digest),
         clock: Clock,
         scratch: &mut Scratch,
         out: &mut Out<'_, '_>,
@@ -277,10 +282,7 @@ impl<'a> Net<'a> {
             by_port,
             ..
         } = scratch;
-        let Kind::Switch(at) = &mut node.kind else {
-            unreachable!("hosts have one port")
-        };
-        let next = self.gather(at, node.left.words(), clock, out, inbox);
+        let next = self.gather(at, left.words(), clock, out, inbox);
         inbox.sort(self.bucket_shift);
         log.hops += inbox.len() as u64;
         if let Some(last) = inbox.last(clock.start) {
@@ -291,11 +293,11 @@ impl<'a> Net<'a> {
                 // SAFETY: taken packets live until the pool recycles, after this call.
                 let packet = unsafe { &*packet };
                 let from = LinkId(at.ingress[usize::from(port)]);
-                self.note(out.thread, &mut node.digest, (from, port), packet);
+                self.note(out.thread, digest, (from, port), packet);
             }
-            if node.apart != Apart::Never && self.tracer.is_none() {
+            if apart != Apart::Never && self.tracer.is_none() {
                 // Noted for a digest: the fast way goes on from here.
-                let of = (&mut *at, node.apart);
+                let of = (&mut *at, apart);
                 if let Some(own) = self.run_taken(of, clock, inbox.each(), by_port, out) {
                     return own.min(next);
                 }
