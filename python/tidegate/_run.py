@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 Cell = int | float | str | None
-
-_TRUTHS = {"finished", "timed"}
-"""Columns of truth values, which are 1 and 0 in CSV."""
 
 _WHOLE = {0, 1}
 """Exit codes of runs that ended as they should; 1 where a threshold was not met."""
@@ -556,9 +553,15 @@ def columns(path: Path) -> dict[str, list[Cell]]:
         names = next(rows, None) or []
         cells = list(zip(*rows, strict=True)) or [()] * len(names)
     return {
-        name: [cell == "1" for cell in column] if name in _TRUTHS else _typed(column)
+        name: [cell == "1" for cell in column] if name in _truths() else _typed(column)
         for name, column in zip(names, cells, strict=True)
     }
+
+
+@cache
+def _truths() -> frozenset[str]:
+    """Name the columns of truth values, which are 1 and 0 in CSV."""
+    return frozenset(_core.truths())
 
 
 def _typed(column: Sequence[str]) -> list[Cell]:

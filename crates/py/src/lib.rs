@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{check, run};
     #[pymodule_export]
-    use super::table::{advice, arrow_stream, table, units};
+    use super::table::{advice, arrow_stream, table, truths, units};
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use results::compare::Advice;
+use results::tables::{Described, Kind, dictionary};
 use results::{Style, Summary};
 use std::fs::File;
 use std::path::PathBuf;
@@ -55,13 +56,23 @@ pub(crate) fn advice(summaries: String) -> PyResult<Option<String>> {
 /// run has such a table.
 #[pyfunction]
 pub(crate) fn units(table: &str) -> Vec<(String, &'static str)> {
+    let columns = tables().filter(|of| of.name == table);
+    let columns = columns.flat_map(|of| of.columns);
+    columns.map(|of| (of.name, of.kind.unit())).collect()
+}
+
+/// Columns of tables of runs that hold truth values, which are 1 and 0 in CSV.
+#[pyfunction]
+pub(crate) fn truths() -> Vec<String> {
+    let columns = tables().flat_map(|of| of.columns);
+    let truths = columns.filter(|of| of.kind == Kind::Flag);
+    truths.map(|of| of.name).collect()
+}
+
+fn tables() -> impl Iterator<Item = Described> {
     let transports = transports::registry();
     let own = transports.iter().flat_map(Transport::counters);
-    let tables = results::tables::dictionary(own).into_iter();
-    let columns = tables
-        .filter(|of| of.name == table)
-        .flat_map(|of| of.columns);
-    columns.map(|of| (of.name, of.kind.unit())).collect()
+    dictionary(own).into_iter()
 }
 
 fn read(summaries: &str) -> PyResult<Vec<Summary>> {
