@@ -1,4 +1,8 @@
 //! A packet as it travels through the simulator: 32 bytes, its header decoded.
+//!
+//! First what a switch may read, and the bits in which it lies; then the packet, with what hosts set and what switches
+//! change: size, marks, path, hops left. A packet that waits in a node holds a `Local` in place of its moment. Last what
+//! a frame costs on the wire.
 
 use crate::{ConnId, HostId};
 use std::fmt;

@@ -1,4 +1,8 @@
 //! What a transport is to the rest of the program.
+//!
+//! First the registry, by which a program knows transports and flow controls. Then `Transport`, which names and explains one,
+//! and `Factory`, which is one with its parameters: it is told what is known before a run, says what it needs of ports or
+//! refuses them, and makes endpoints. Last what these say: pace, patience, ports, refusals, parameters and their errors.
 
 use crate::control::Control;
 use crate::declared::Described;

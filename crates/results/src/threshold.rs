@@ -1,4 +1,8 @@
 //! Conditions that a run has to meet: the `[thresholds]` of a scenario.
+//!
+//! A key is read once, as a `Metric`: a statistic of messages by size or tag, drops of a class, a transport's counter, or one
+//! of the figures that stand alone. Its dimension says how the limit is written. What is only known from below proves no
+//! upper limit. Last the verdicts as `JUnit` XML.
 
 use crate::apart::OfTag;
 use crate::human;

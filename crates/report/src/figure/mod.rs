@@ -1,5 +1,7 @@
 //! A figure of a paper, measured here: panels of bars or curves, with what is published beside them,
 //! as one page, as one picture and as a table.
+//!
+//! First what a figure is made of, then which axes hold it, then the page, the picture and the table of each.
 
 mod plot;
 mod svg;

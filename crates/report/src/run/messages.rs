@@ -1,4 +1,7 @@
-//! What became of the messages.
+//! What became of the messages: the sections of a run's page that are about them.
+//!
+//! In the order of the page: completion times, slowdown by size, rates of connections and what was under way over
+//! time, the slowest messages with the parts of their time, and those that did not finish.
 
 use super::{TIME_POINTS, bounded, bucket, more_than};
 use crate::chart::{Axis, Line, LineChart, Mark, Range, ranges};

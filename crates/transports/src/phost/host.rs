@@ -1,4 +1,8 @@
 //! pHost on one host: its connections, its tokens, its line, its deadline.
+//!
+//! First what it counts and keeps, and how it answers and gives up; then the role that receives, which hears of messages and
+//! gives tokens; then the role that sends, which hears tokens and acknowledgements; then what leaves when the line is
+//! idle. Last the `Endpoint`, which hands each call to one of these.
 
 use super::header::{Ack, Data, Gone, Kind, PAYLOAD_MAX, Rts, Token};
 use super::params::{Choice, Params};
