@@ -14,7 +14,7 @@ use crate::counted;
 use crate::cut::CutOff;
 use crate::diagnostic::Errors;
 use crate::facts::Fabric;
-use crate::fates::{is_endless, stuck_warning};
+use crate::fates::is_endless;
 use crate::ground;
 use crate::ideal::Ideal;
 use crate::load::Load;
@@ -409,7 +409,7 @@ impl Assembled {
         let mut warnings = self.warnings.clone();
         match status {
             Status::Unfinished => warnings.push(self.unfinished_warning(&outcome, &cut, still)),
-            Status::Stuck => warnings.push(stuck_warning(&outcome, &cut)),
+            Status::Stuck => warnings.push(self.stuck_warning(&outcome, &cut)),
             Status::Complete | Status::Interrupted => {}
         }
         warnings.extend(self.cut_warnings(&outcome, &cut));
@@ -521,8 +521,8 @@ impl Assembled {
     }
 
     /// A run that its scenario ends may leave messages unfinished; one that had all the time it could
-    /// want may not, and where nothing can happen any more no time helps, nor to messages that have no way for good. A circle
-    /// that stands at the end does not open by itself.
+    /// want may not, and where nothing can happen any more no time helps, nor to messages that have no way for good, or wait
+    /// for a resume that was lost. A circle that stands at the end does not open by itself.
     fn status(&self, outcome: &Outcome, cut: &CutOff) -> Status {
         let mut fates = self.traffic.messages.iter().zip(&outcome.messages);
         let all_done = fates.all(|(message, fate)| fate.end.is_some() || is_endless(message));
@@ -535,7 +535,10 @@ impl Assembled {
         } else if outcome.idle || !cut.never.is_empty() {
             Status::Stuck
         } else if ends_early(&self.scenario.run) && outcome.refused == 0 {
-            Status::Complete
+            match self.wait_for_a_lost_frame(outcome, cut) {
+                0 => Status::Complete,
+                _ => Status::Stuck,
+            }
         } else {
             Status::Unfinished
         }

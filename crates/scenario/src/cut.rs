@@ -47,6 +47,11 @@ impl CutOff {
         !self.down.is_empty() && (self.never.len() + self.others.len()) as u64 >= outcome.unfinished
     }
 
+    /// Whether any link was down at the end.
+    pub(crate) fn is_any_down(&self) -> bool {
+        !self.down.is_empty()
+    }
+
     /// Whether a cable was down at the end, either way.
     pub(crate) fn is_down(&self, link: LinkId) -> bool {
         self.down.contains_key(&link) || self.down.contains_key(&link.reverse())

@@ -154,6 +154,31 @@ impl Assembled {
         stuck.map(row).collect()
     }
 
+    /// How many messages of a run that is stuck can never finish.
+    pub(crate) fn stuck_warning(&self, outcome: &Outcome, cut: &CutOff) -> String {
+        let all = human::count(outcome.messages.len() as u64);
+        if nothing_happens(outcome) {
+            let open = outcome.messages.iter().filter(|fate| fate.end.is_none());
+            let open = human::count(open.count() as u64);
+            return format!(
+                "{open} of {all} messages can never finish; flows.csv names them, summary.json what they wait for"
+            );
+        }
+        if cut.never.is_empty() {
+            let lines = self.wait_for_a_lost_frame(outcome, cut);
+            return format!(
+                "{} of {all} messages did not finish, and those behind {} never will; summary.json says what they wait for",
+                human::count(outcome.unfinished),
+                human::plural(lines, "line that stays paused", "lines that stay paused"),
+            );
+        }
+        let never = human::count(cut.never.len() as u64);
+        format!(
+            "{never} of {all} messages can never finish, because no fault brings back the links that they need; summary.json says \
+             what they wait for"
+        )
+    }
+
     /// Until when what happened counts. What did not finish has been waiting until the end that was asked for, whatever
     /// happened last.
     pub(crate) fn end(&self, outcome: &Outcome) -> Time {
@@ -220,21 +245,4 @@ pub(crate) fn is_endless(message: &Message) -> bool {
 /// Whether no message of a run goes on any more.
 fn nothing_happens(outcome: &Outcome) -> bool {
     outcome.idle || !outcome.deadlock.is_empty()
-}
-
-/// How many messages of a run that is stuck can never finish.
-pub(crate) fn stuck_warning(outcome: &Outcome, cut: &CutOff) -> String {
-    let all = human::count(outcome.messages.len() as u64);
-    if nothing_happens(outcome) {
-        let open = outcome.messages.iter().filter(|fate| fate.end.is_none());
-        let open = human::count(open.count() as u64);
-        return format!(
-            "{open} of {all} messages can never finish; flows.csv names them, summary.json what they wait for"
-        );
-    }
-    let never = human::count(cut.never.len() as u64);
-    format!(
-        "{never} of {all} messages can never finish, because no fault brings back the links that they need; summary.json says \
-         what they wait for"
-    )
 }

@@ -113,6 +113,15 @@ impl Assembled {
         ))
     }
 
+    /// Lines that pauses hold up for good, because frames that end them are said once and faults have lost some. None while a
+    /// link is down, behind which others may wait for it.
+    pub(crate) fn wait_for_a_lost_frame(&self, outcome: &Outcome, cut: &CutOff) -> u64 {
+        if cut.is_any_down() || self.lost_frames(outcome).is_none() {
+            return 0;
+        }
+        self.held(outcome, cut).len() as u64
+    }
+
     /// Packets that found no room although a flow control is to lose nothing, and what helps.
     fn short_of_room(&self, outcome: &Outcome) -> Vec<String> {
         let Some(control) = &self.scenario.control else {
