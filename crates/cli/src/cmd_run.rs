@@ -318,6 +318,7 @@ pub(crate) fn execute(
         asked,
         bytes: BTreeMap::new(), // likewise
         summary: String::new(),
+        curves: String::new(),
     };
     let mut summary = Summary::of(&record);
     let verdicts: Vec<Verdict> = conditions.iter().map(|c| c.judge(&summary)).collect();

@@ -551,6 +551,12 @@ fn a_report_names_all_that_is_missing_and_an_edit_of_the_same_length() {
         .replacen("value\": 1", "value\": 2", 1);
     std::fs::write(&summary, edited).unwrap();
     assert!(said().contains("o/summary.json was edited"), "{}", said());
+    let curves = folder.path("o/curves.json");
+    let drawn = std::fs::read_to_string(&curves).unwrap();
+    std::fs::write(&curves, drawn.replacen('1', "2", 1)).unwrap();
+    let both = "o/curves.json was edited, o/summary.json was edited";
+    assert!(said().contains(both), "{}", said());
+    std::fs::write(&curves, drawn).unwrap();
     for table in ["o/flows.csv", "o/ports.parquet"] {
         std::fs::remove_file(folder.path(table)).unwrap();
     }

@@ -51,6 +51,9 @@ pub struct Meta {
     /// Hash of `summary.json`, 16 hexadecimal digits: tables and comparisons are made of it.
     #[serde(default)]
     pub summary: String,
+    /// The same of `curves.json`, by which a page of several runs draws this one; empty where there is none.
+    #[serde(default)]
+    pub curves: String,
 }
 
 /// Which files a run directory gets besides `resolved.toml`, `summary.json` and `meta.json`.
@@ -185,6 +188,7 @@ pub fn write_run(
         })?;
     }
     let [page, live] = pages;
+    let mut drawn = String::new();
     if let Some(page) = live {
         file(LIVE, &mut |out| out.write_all(page.as_bytes()))?;
     }
@@ -192,6 +196,7 @@ pub fn write_run(
         file("report.html", &mut |out| out.write_all(page.as_bytes()))?;
         let curves = serde_json::to_string(&Curves::of(run, summary));
         let curves = curves.expect("keys are strings and numbers are finite") + "\n";
+        drawn = digits(curves.as_bytes());
         file(CURVES, &mut |out| out.write_all(curves.as_bytes()))?;
     }
     for name in FILES {
@@ -204,6 +209,7 @@ pub fn write_run(
     let meta = Meta {
         bytes: lengths(&written)?,
         summary: digits(to_json(summary).as_bytes()),
+        curves: drawn,
         ..meta.clone()
     };
     written.push(write(dir, META, &mut |out| {
@@ -230,13 +236,18 @@ fn file_name(path: &Path) -> String {
 }
 
 /// Files of the run in `dir` that are not what they were when the run ended, in words. It looks at their lengths alone, as
-/// tables have megabytes, and at all of `summary.json`.
+/// tables have megabytes, and at all of those that are read again.
 pub fn damaged(dir: &Path, meta: &Meta) -> Option<String> {
     let wrong = meta.bytes.iter().filter_map(|(name, &bytes)| {
         let path = dir.join(name);
         let edited = || {
+            let then = match name.as_str() {
+                SUMMARY => &meta.summary,
+                CURVES => &meta.curves,
+                _ => return false,
+            };
             let now = fs::read(&path).map(|text| digits(&text));
-            !meta.summary.is_empty() && now.is_ok_and(|now| now != meta.summary)
+            !then.is_empty() && now.is_ok_and(|now| now != *then)
         };
         match fs::metadata(&path) {
             Ok(about) if about.len() != bytes => Some(format!(
@@ -244,7 +255,7 @@ pub fn damaged(dir: &Path, meta: &Meta) -> Option<String> {
                 path.display(),
                 about.len()
             )),
-            Ok(_) if name == SUMMARY && edited() => Some(format!("{} was edited", path.display())),
+            Ok(_) if edited() => Some(format!("{} was edited", path.display())),
             Ok(_) => None,
             Err(_) => Some(format!("{} is missing", path.display())),
         }

@@ -42,6 +42,27 @@ fn of_lines_that_stand_still_those_between_switches_are_named_first_and_the_othe
     );
 }
 
+/// A pause whose end is lost and is not said again lasts for ever; who is still draining when a run ends may go on.
+#[test]
+fn a_bounded_run_whose_lines_wait_for_a_lost_frame_is_stuck() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 9\nhost_rate = \"10Gbps\"\n\
+                [workload]\nkind = \"incast\"\nsenders = 8\nsize = \"2MB\"\n[transport]\nkind = \"none\"\n\
+                [switch]\nflow_control = \"pfc\"\nshared_buffer = \"1MB\"\n[run]\nuntil = \"1s\"\n\
+                [[faults]]\nkind = \"loss\"\nlink = \"tor0 -> h1\"\nclass = \"link\"\nfrom = \"400us\"\nuntil = \"3ms\"\n\
+                chance = 0.9\n";
+    let record = run(text, &[]);
+    assert_eq!(record.status, Status::Stuck);
+    assert!(said(&record, "behind 1 line that stays paused never will").is_some());
+    assert!(!record.stuck.is_empty());
+    for sets in [
+        ["run.until=1ms"],
+        ["switch.pfc.pause_time=100us"],
+        ["faults.chance=0"],
+    ] {
+        assert_eq!(run(text, &sets).status, Status::Complete, "{sets:?}");
+    }
+}
+
 const TRUNK: &str = "[topology]\nkind = \"dumbbell\"\npairs = 3\nhost_rate = \"10Gbps\"\n\
                      [workload]\nkind = \"permutation\"\nsize = \"300KB\"\n[transport]\nkind = \"dctcp\"\n\
                      [switch]\nflow_control = \"pfc\"\n\
