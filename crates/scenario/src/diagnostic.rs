@@ -198,6 +198,8 @@ impl Diagnostic {
 
 /// Lines that are named of those with one mistake. [ours]
 const LINES_MAX: usize = 8;
+/// Errors that are told: who makes more will mend these first. [ours]
+const ERRORS_MAX: usize = 100;
 
 /// Characters of a line that are shown: a file may have everything on one. [ours]
 const SHOWN_MAX: usize = 160;
@@ -266,14 +268,14 @@ impl Errors {
     /// All diagnostics as text; those in a row that say the same of one file are told once, with their lines.
     pub fn render(&self, color: bool) -> String {
         let mut out = Vec::new();
-        for same in self.0.chunk_by(Diagnostic::repeats) {
+        let mut all = self.0.chunk_by(Diagnostic::repeats);
+        for same in all.by_ref().take(ERRORS_MAX) {
             let mut text = same[0].render(color);
-            let lines = same[1..]
-                .iter()
-                .filter_map(|d| Some(d.origin.as_ref()?.line_column().0));
-            let mut lines: Vec<String> = lines.map(|line| line.to_string()).collect();
-            let more = lines.len().saturating_sub(LINES_MAX);
-            lines.truncate(LINES_MAX);
+            let origins = same[1..].iter().filter_map(|d| d.origin.as_ref());
+            let more = origins.clone().count().saturating_sub(LINES_MAX);
+            // To find a line takes as long as all lines before it.
+            let lines = origins.take(LINES_MAX).map(|at| at.line_column().0);
+            let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
             if !lines.is_empty() {
                 let more = if more > 0 {
                     format!(" and {more} more")
@@ -284,7 +286,13 @@ impl Errors {
             }
             out.push(text);
         }
-        if self.0.len() > 1 {
+        let more: usize = all.map(<[Diagnostic]>::len).sum();
+        if more > 0 {
+            out.push(format!(
+                "{} errors, and {more} of them are not told\n",
+                self.0.len()
+            ));
+        } else if self.0.len() > 1 {
             out.push(format!("{} errors\n", self.0.len()));
         }
         out.join("\n")
@@ -339,6 +347,21 @@ mod tests {
         let expected = "error: not a rate\n --> my.toml:2:13\n2 | host_rate = \"100GBps\"\n  |             ^^^^^^^^^ is in bytes\n help: write \"100Gbps\"\n";
         assert_eq!(d.render(false), expected);
         assert!(d.render(true).contains("\x1b[1;31merror"));
+    }
+
+    #[test]
+    fn of_very_many_mistakes_the_first_are_told_and_all_counted() {
+        let wrong = |number: usize| Diagnostic::new(format!("mistake {number}"));
+        let told = |errors| Errors((0..errors).map(wrong).collect()).render(false);
+        assert!(
+            told(ERRORS_MAX).contains("mistake 99") && told(ERRORS_MAX).ends_with("100 errors\n")
+        );
+        let more = told(ERRORS_MAX + 3);
+        assert!(!more.contains("mistake 100"), "{more}");
+        assert!(
+            more.ends_with("103 errors, and 3 of them are not told\n"),
+            "{more}"
+        );
     }
 
     #[test]

@@ -492,10 +492,7 @@ fn a_queue_of_hosts_is_for_ports_that_are_plain_queues() {
     let text = "[switch]\nhost_queue = true\n[workload]\nkind = \"incast\"\n";
     let refused = |sets: &[&str]| good(text, sets).assemble().err().map(|e| e.render(false));
     let said = refused(&[]).unwrap();
-    assert!(
-        said.contains("ports of expresspass are more than a queue"),
-        "{said}"
-    );
+    assert!(said.contains("ports of expresspass are more"), "{said}");
     let late = refused(&["transport.kind=dctcp", "switch.mark.at=dequeue"]).unwrap();
     assert!(late.contains("marks what comes, not what goes"), "{late}");
     let classes = ["switch.drop.victim=plain", "switch.drop.threshold=6KB"];
@@ -503,10 +500,7 @@ fn a_queue_of_hosts_is_for_ports_that_are_plain_queues() {
     let apart = refused(&["transport.kind=dctcp", classes[0], classes[1], apart]).unwrap();
     assert!(apart.contains("does not count one class alone"), "{apart}");
     let endless = refused(&["transport.kind=none"]).unwrap();
-    assert!(
-        endless.contains("nothing but the line holds back what none sends"),
-        "{endless}"
-    );
+    assert!(endless.contains("back what none sends"), "{endless}");
     assert_eq!(refused(&["transport.kind=dctcp"]), None);
 }
 

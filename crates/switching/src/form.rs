@@ -312,7 +312,8 @@ macro_rules! late {
             $crate::form::Form::Gated($port) => $do,
             $crate::form::Form::Trimming(inline) => {
                 let mut inline = inline;
-                let $port = &mut inline; // as far away as what is in a box
+                #[allow(clippy::mut_mut, reason = "as far away as what is in a box")]
+                let $port = &mut inline;
                 $do
             }
             $crate::form::Form::Numbered($port) => $do,
