@@ -338,7 +338,7 @@ fn number_in(text: &str) -> Option<f64> {
 
 /// Who measured an expected number, where that may be drawn: not from memory, and not ours.
 fn by(evidence: &str) -> Option<&'static str> {
-    const SOURCES: [(&str, &str); 11] = [
+    const SOURCES: [(&str, &str); 12] = [
         ("published", "published"),
         (
             "measured with the authors' simulator",
@@ -352,6 +352,7 @@ fn by(evidence: &str) -> Option<&'static str> {
         ("measured by us with YAPS", "YAPS"),
         ("measured by us with csg-htsim", "htsim"),
         ("measured by us with dcPIM", "the authors' simulator"),
+        ("measured by us with qizhe/NDP", "the authors' NDP"),
         (
             "measured by us with the published simulator",
             "the authors' simulator",
