@@ -99,6 +99,8 @@ impl Host {
                 action_at: book.actions(id).first().map_or(Time::NEVER, |&(at, _)| at),
                 received: [0; 8],
                 sent: Sent::default(),
+                #[cfg(debug_assertions)]
+                instants: 0,
             },
             gates: Gates::default(),
             credits: None,

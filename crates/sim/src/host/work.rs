@@ -11,6 +11,12 @@ use units::{LineTime, Span, Time};
 
 /// Steps that an endpoint may take at one instant before it counts as a storm. [ours]
 const STEPS_PER_INSTANT_MAX: u32 = 10_000;
+/// The first instants of a host, after each of which a build for tests checks the endpoint, and of how many later ones it
+/// checks one. [ours]
+#[cfg(debug_assertions)]
+const CHECKED_FIRST: u64 = 1_000;
+#[cfg(debug_assertions)]
+const CHECKED_LATER: u64 = 61;
 
 /// A host's line, and the moments at which it does something: one line of the cache, before what is counted.
 #[repr(C)]
@@ -35,9 +41,19 @@ pub(super) struct Pace {
     pub(super) received: [u64; 8],
     /// Packets put on it, where no queue lies before it.
     pub(super) sent: Sent,
+    /// Instants after which it came to rest.
+    #[cfg(debug_assertions)]
+    pub(super) instants: u64,
 }
 
 impl Pace {
+    /// Whether the endpoint's invariants are looked at after this instant: a look takes as long as all its connections.
+    #[cfg(debug_assertions)]
+    fn is_checked(&mut self) -> bool {
+        self.instants += 1;
+        self.instants <= CHECKED_FIRST || self.instants.is_multiple_of(CHECKED_LATER)
+    }
+
     #[inline(always)] // into the loop over the instants of a window
     fn next(&self) -> Time {
         self.action_at.min(self.deadline).min(self.ask_at)
@@ -218,7 +234,8 @@ impl Work<'_> {
         loop {
             let due = self.pace.deadline <= now;
             if !due && self.pace.ask_at > now {
-                if cfg!(debug_assertions) {
+                #[cfg(debug_assertions)]
+                if self.pace.is_checked() {
                     self.endpoint.check();
                 }
                 return Pause::Rest;
