@@ -289,7 +289,9 @@ impl Reader<'_> {
             },
             DeValue::Float(x) => match x.as_str().parse::<f64>() {
                 Ok(x) if x.is_finite() => Data::Number(x),
-                _ => refuse(format!("{x} is not a finite number")),
+                _ => refuse(format!(
+                    "{x} is not a finite number: write one, or leave the key out for its default"
+                )),
             },
             DeValue::Datetime(_) => refuse(
                 "a scenario has no calendar: write a time as a string, like \"1.5ms\"".to_owned(),
