@@ -403,10 +403,7 @@ impl Metric {
             Self::QueueHigh => longest_queues(record, window).max().unwrap_or(0) as f64,
             Self::TorQueueHigh => queues_of_tors(record, window).max().unwrap_or(0) as f64,
             Self::QueueAt(percent) => {
-                let queues = longest_queues(record, window).map(|b| Figure {
-                    value: b as f64,
-                    at_least: false,
-                });
+                let queues = longest_queues(record, window).map(|b| Figure::exact(b as f64));
                 quantile(queues.collect(), u32::from(*percent)).value
             }
             Self::QueueMean => {
@@ -456,8 +453,24 @@ impl Metric {
             Self::GoodputOf(transport) => goodput(record, window, |f| f.transport == *transport),
             Self::Rate(conn) => on_lines(record) * goodput(record, window, |f| f.conn == *conn),
             Self::RateTo(host) => on_lines(record) * goodput(record, window, |f| f.dst == *host),
-            // What is known beforehand, and what is of messages.
-            _ => f64::NAN,
+            // What is known beforehand.
+            Self::FlowsWithin(_) | Self::BytesWithin(_) => f64::NAN,
+            // What is of messages.
+            Self::FctMean(..)
+            | Self::FctP50(..)
+            | Self::FctP99(..)
+            | Self::FctMax(..)
+            | Self::FctAt(..)
+            | Self::IdleAt(..)
+            | Self::OverIdle(..)
+            | Self::SlowdownAt(..)
+            | Self::SlowdownMean(..)
+            | Self::SlowdownByHost(..)
+            | Self::Messages(..)
+            | Self::FirstRtt(..)
+            | Self::Sooner(..)
+            | Self::LastEnd
+            | Self::FirstFct => f64::NAN,
         }
     }
 }
@@ -503,10 +516,7 @@ fn switch_ports(record: &RunRecord) -> impl Iterator<Item = &PortRow> {
 /// So many per cent of `values` are no greater; not a number where there are none.
 fn quantile(values: Vec<Figure<f64>>, percent: u32) -> Figure<f64> {
     if values.is_empty() {
-        return Figure {
-            value: f64::NAN,
-            at_least: false,
-        };
+        return Figure::exact(f64::NAN);
     }
     Sorted::new(values).quantile(percent * 100)
 }
@@ -557,10 +567,7 @@ pub(crate) fn completion_times(record: &RunRecord, low: u64, high: u64) -> Vec<F
 
 /// What the same messages would take if each had the network for itself, in us.
 pub(crate) fn idle_times(record: &RunRecord, low: u64, high: u64) -> Vec<Figure<f64>> {
-    let idle = |(flow, _): (&FlowRow, _)| Figure {
-        value: flow.ideal.as_us(),
-        at_least: false,
-    };
+    let idle = |(flow, _): (&FlowRow, _)| Figure::exact(flow.ideal.as_us());
     counted(record, low, high).map(idle).collect()
 }
 
@@ -592,10 +599,7 @@ mod tests {
 
     #[test]
     fn a_percentile_is_a_value_that_occurred() {
-        let exact = |n: u32| Figure {
-            value: f64::from(n),
-            at_least: false,
-        };
+        let exact = |n: u32| Figure::exact(f64::from(n));
         let at = |percent| {
             quantile((1..=200).map(exact).collect(), percent)
                 .value

@@ -112,10 +112,7 @@ fn of_bin(bin: &SizeBin, counted: &[&FlowRow], end: Time, shares: &[u32]) -> Opt
         };
         times.push(took);
         slowdowns.push(slow);
-        ideals.push(Figure {
-            value: flow.ideal.0,
-            at_least: false,
-        });
+        ideals.push(Figure::exact(flow.ideal.0));
     }
     if times.is_empty() {
         return None;

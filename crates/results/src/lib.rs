@@ -12,6 +12,7 @@ pub mod columns;
 pub mod compare;
 mod curves;
 pub mod dictionary;
+mod figures;
 pub mod files;
 mod folder;
 mod grid;
@@ -34,6 +35,7 @@ mod unit;
 
 pub use apart::{Control, OfTag, OfTransport, OwnCounter, Pauses, telling};
 pub use curves::{CURVES_SCHEMA, Curves, QueueCurve, SizeCurves};
+pub use figures::{NAMED_METRICS, metrics};
 pub use files::{FileError, FlowWriter, Meta, Output, write_run};
 pub use folder::{ClaimError, RunFolder};
 pub use grid::{Style, beside, wrap};
@@ -49,5 +51,5 @@ pub use summary::{
     CountedSummary, Credits, DerivedSummary, Drops, Goodput, Messages, Packets, QueueMax, SCHEMA,
     SLOWEST_MAX, Slow, Stuck, Summary, active, active_span, counts, fct, slowdown,
 };
-pub use threshold::{NAMED_METRICS, Threshold, ThresholdError, Verdict, escape, junit, metrics};
+pub use threshold::{Threshold, ThresholdError, Verdict, escape, junit};
 pub use unit::Unit;

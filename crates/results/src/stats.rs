@@ -12,6 +12,26 @@ pub struct Figure<T> {
     pub at_least: bool,
 }
 
+impl<T> Figure<T> {
+    /// A value that is known.
+    pub const fn exact(value: T) -> Self {
+        Self {
+            value,
+            at_least: false,
+        }
+    }
+}
+
+impl Figure<u64> {
+    /// The same as a real number.
+    pub const fn real(self) -> Figure<f64> {
+        Figure {
+            value: self.value as f64,
+            at_least: self.at_least,
+        }
+    }
+}
+
 /// How a set of values is distributed. Quantiles are by nearest rank: the smallest value that at
 /// least the given share of all values does not exceed, so each is a value that occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -243,13 +263,7 @@ mod tests {
     use super::*;
 
     fn exact(values: &[u64]) -> Vec<Figure<u64>> {
-        values
-            .iter()
-            .map(|&value| Figure {
-                value,
-                at_least: false,
-            })
-            .collect()
+        values.iter().copied().map(Figure::exact).collect()
     }
 
     #[test]
@@ -337,13 +351,7 @@ mod tests {
         });
         let dist = Dist::of(&values).unwrap();
         // Sorted: 1 2 3 4 5 5+ 6 7 8 9; the first five ranks are exact.
-        assert_eq!(
-            dist.p50,
-            Figure {
-                value: 5,
-                at_least: false
-            }
-        );
+        assert_eq!(dist.p50, Figure::exact(5));
         assert_eq!(
             dist.p90,
             Figure {

@@ -140,9 +140,9 @@ pub struct Messages {
     pub counted: u64,
     /// Counted ones that finished.
     pub finished: u64,
-    /// Counted ones that did not; they enter distributions as lower bounds.
+    /// Counted ones that did not, but for those with a set end; they enter distributions as lower bounds.
     pub unfinished: u64,
-    /// Of the whole run, unfinished.
+    /// Of the whole run, unfinished, whenever they started.
     pub unfinished_total: u64,
     /// Of the whole run, never started: what they waited for did not happen.
     pub not_started: u64,
@@ -297,10 +297,7 @@ pub struct DerivedSummary {
 pub fn fct(flow: &FlowRow, end: Time) -> Option<Figure<u64>> {
     let start = flow.start.filter(|_| !flow.timed)?;
     Some(match flow.end {
-        Some(done) => Figure {
-            value: done.since(start).0,
-            at_least: false,
-        },
+        Some(done) => Figure::exact(done.since(start).0),
         None => Figure {
             value: end.since(start).0,
             at_least: true,
@@ -477,7 +474,7 @@ fn messages(run: &RunRecord, counted: &[&FlowRow]) -> Messages {
         total: run.flows.len() as u64,
         counted: counted.len() as u64,
         finished: n(&|flow| flow.end.is_some()),
-        unfinished: n(&|flow| flow.end.is_none()),
+        unfinished: n(&|flow| flow.end.is_none() && !flow.timed),
         unfinished_total: run.flows.iter().filter(|flow| flow.end.is_none()).count() as u64,
         not_started: run.flows.iter().filter(|flow| flow.start.is_none()).count() as u64,
         timed: n(&|flow| flow.timed),

@@ -3,10 +3,12 @@
 mod common;
 
 use model::{Class, DropReason};
+use results::compare::By;
 use results::stats::Figure;
 use results::{
     Curves, FlowControl, FlowRow, OfTag, PortSeriesRow, QueueMax, RunRecord, SLOWEST_MAX, Status,
-    StuckRow, Summary, active, active_span, fct, ports_span, slowdown, telling, utilisation,
+    StuckRow, Summary, Threshold, active, active_span, fct, ports_span, slowdown, telling,
+    utilisation,
 };
 use units::{Span, Time};
 
@@ -137,24 +139,34 @@ fn fairness_is_that_of_the_mean_rates_of_counted_messages() {
 fn messages_are_counted_by_what_became_of_them() {
     let mut timed = flow(4, 900, Some(1_500), Some(1_800));
     (timed.timed, timed.received) = (true, 250);
+    let mut going_on = flow(5, 900, Some(1_500), None);
+    going_on.timed = true;
     let flows = vec![
         flow(0, 10, Some(0), Some(500)),
         flow(1, 20, Some(1_000), Some(1_700)),
         flow(2, 40, Some(1_999), None),
         flow(3, 80, None, None),
         timed,
-        flow(5, 160, Some(2_000), Some(2_100)),
+        going_on,
+        flow(6, 160, Some(2_000), Some(2_100)),
     ];
     let mut run = run(flows, 5_000);
     run.window = Time(1_000)..Time(2_000);
     let summary = Summary::of(&run);
-    let told = |warning: &String| warning.starts_with("1 of 6 messages had not started");
+    let told = |warning: &String| warning.starts_with("1 of 7 messages had not started");
     assert!(summary.warnings.iter().any(told), "{:?}", summary.warnings);
     let messages = summary.messages;
-    assert_eq!((messages.total, messages.counted), (6, 3));
+    assert_eq!((messages.total, messages.counted), (7, 4));
     assert_eq!((messages.finished, messages.unfinished), (2, 1));
-    assert_eq!((messages.unfinished_total, messages.not_started), (2, 1));
-    assert_eq!((messages.timed, messages.bytes), (1, 20 + 40 + 250));
+    assert_eq!((messages.unfinished_total, messages.not_started), (3, 1));
+    // Thresholds and comparisons mean the same as the summary.
+    let named = |key: &str, is: &str| Threshold::parse(key, is).unwrap().judge(&summary).passed;
+    assert!(named("messages.unfinished", "== 1") && named("messages.unfinished-total", "== 3"));
+    assert_eq!(
+        By::Unfinished.metric().of(&summary),
+        Some(Figure::exact(1.0))
+    );
+    assert_eq!((messages.timed, messages.bytes), (2, 20 + 40 + 250));
 }
 
 /// A message that has not ended has taken less than its time in an idle network so far; it will not have in the end.

@@ -10,6 +10,7 @@
 
 mod common;
 
+use results::compare::METRICS;
 use results::{RunRecord, Style, Summary, Threshold, Verdict, compare, metrics, table};
 use units::Time;
 
@@ -196,6 +197,13 @@ fn thresholds_judge_every_kind_of_figure() {
             .iter()
             .filter(|text| Threshold::parse(&key, text).is_ok());
         assert_eq!(parsed.count(), 1, "{key} has one dimension");
+    }
+    for metric in &METRICS {
+        assert!(
+            metrics().iter().any(|key| key == metric.key),
+            "{}",
+            metric.key
+        );
     }
 }
 

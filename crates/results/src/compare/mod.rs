@@ -23,6 +23,7 @@ pub use warnings::{interrupted, warnings};
 
 use self::level::{Bounded, Level, seeds_of};
 use crate::Unit;
+use crate::figures::Named;
 use crate::grid::{Cell, Column, Paint, Style, render, wrap};
 use crate::ground::{Asked, Ground};
 use crate::human;
@@ -73,7 +74,7 @@ impl By {
 pub struct Metric {
     /// What it says.
     pub by: By,
-    /// As thresholds name it.
+    /// Its name among the figures, by which it is read.
     pub key: &'static str,
     /// Over a column.
     pub title: &'static str,
@@ -91,8 +92,13 @@ pub struct Metric {
     pub above: u64,
     /// Whether the page draws it; all stand in its table.
     pub drawn: bool,
-    /// Reads it; `None` where a run has no such number.
-    pub get: fn(&Summary) -> Option<Figure<f64>>,
+}
+
+impl Metric {
+    /// Its number in a run; `None` where a run has no such number.
+    pub fn of(&self, run: &Summary) -> Option<Figure<f64>> {
+        Named::parse(self.key)?.measure(run)
+    }
 }
 
 /// Which of two numbers is better.
@@ -104,20 +110,6 @@ pub enum Better {
     Higher,
     /// It says nothing good or bad.
     Neither,
-}
-
-fn exact(value: f64) -> Figure<f64> {
-    Figure {
-        value,
-        at_least: false,
-    }
-}
-
-fn real(figure: Figure<u64>) -> Figure<f64> {
-    Figure {
-        value: figure.value as f64,
-        at_least: figure.at_least,
-    }
 }
 
 /// Every figure, in the order of the table.
@@ -133,7 +125,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 0,
         drawn: true,
-        get: |run| run.all().slowdown.map(|dist| dist.p99),
     },
     Metric {
         by: By::SlowdownP999,
@@ -146,7 +137,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 1000,
         drawn: false,
-        get: |run| run.all().slowdown.map(|dist| dist.p999),
     },
     Metric {
         by: By::SlowdownMax,
@@ -159,7 +149,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 100,
         drawn: false,
-        get: |run| run.all().slowdown.map(|dist| dist.max),
     },
     Metric {
         by: By::FctP50,
@@ -172,7 +161,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 0,
         drawn: true,
-        get: |run| run.all().fct_ps.map(|dist| real(dist.p50)),
     },
     Metric {
         by: By::FctP99,
@@ -185,7 +173,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 0,
         drawn: true,
-        get: |run| run.all().fct_ps.map(|dist| real(dist.p99)),
     },
     Metric {
         by: By::FctMax,
@@ -198,7 +185,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 100,
         drawn: false,
-        get: |run| run.all().fct_ps.map(|dist| real(dist.max)),
     },
     Metric {
         by: By::FctMean,
@@ -211,7 +197,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 0,
         drawn: true,
-        get: |run| run.all().fct_ps.map(|dist| real(dist.mean)),
     },
     Metric {
         by: By::Goodput,
@@ -224,7 +209,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Higher,
         above: 0,
         drawn: true,
-        get: |run| run.goodput.map(|goodput| exact(goodput.bps as f64)),
     },
     Metric {
         by: By::QueueMax,
@@ -237,11 +221,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 0,
         drawn: true,
-        get: |run| {
-            run.queue_max
-                .as_ref()
-                .map(|queue| exact(queue.bytes as f64))
-        },
     },
     Metric {
         by: By::Drops,
@@ -254,7 +233,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 0,
         drawn: true,
-        get: |run| Some(exact(run.drops.data as f64)),
     },
     Metric {
         by: By::Waste,
@@ -267,7 +245,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Lower,
         above: 0,
         drawn: true,
-        get: |run| run.credits.waste.map(exact),
     },
     Metric {
         by: By::Unfinished,
@@ -280,7 +257,6 @@ pub const METRICS: [Metric; 12] = [
         better: Better::Neither,
         above: 0,
         drawn: true,
-        get: |run| Some(exact(run.all().unfinished as f64)),
     },
 ];
 
@@ -567,7 +543,7 @@ pub const LEVEL_TOLD: &str = "Level is who is behind by no more than the seeds e
                               equal runs stand for a transport, by less than 5%. It ends with the first that is behind.";
 
 fn over_seeds(metric: &Metric, members: &[&Summary]) -> GroupFigure {
-    let figures: Vec<Figure<f64>> = members.iter().filter_map(|run| (metric.get)(run)).collect();
+    let figures: Vec<Figure<f64>> = members.iter().filter_map(|run| metric.of(run)).collect();
     let values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
     GroupFigure {
         key: metric.key,

@@ -56,7 +56,7 @@ pub(super) fn of(members: &[&Summary]) -> Vec<Part> {
             part.messages += of.messages;
             part.tails.extend(of.slowdown.map(|dist| dist.p99));
             part.medians.extend(of.slowdown.map(|dist| dist.p50));
-            part.took.push(super::real(of.took_ps));
+            part.took.push(of.took_ps.real());
             part.stragglers.push(of.stragglers as f64);
         }
     }
