@@ -453,10 +453,10 @@ impl Metric {
             Self::GoodputOf(transport) => goodput(record, window, |f| f.transport == *transport),
             Self::Rate(conn) => on_lines(record) * goodput(record, window, |f| f.conn == *conn),
             Self::RateTo(host) => on_lines(record) * goodput(record, window, |f| f.dst == *host),
-            // What is known beforehand.
-            Self::FlowsWithin(_) | Self::BytesWithin(_) => f64::NAN,
-            // What is of messages.
-            Self::FctMean(..)
+            // What is known beforehand, and what is of messages.
+            Self::FlowsWithin(_)
+            | Self::BytesWithin(_)
+            | Self::FctMean(..)
             | Self::FctP50(..)
             | Self::FctP99(..)
             | Self::FctMax(..)

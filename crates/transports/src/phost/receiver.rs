@@ -96,6 +96,7 @@ impl Receiver {
         if message.unused() < settings.window {
             return Waits::Turn;
         }
+        // DEVIATES(phost artefact): each time in vain tokens of a sender that may be gone count for twice as long.
         Waits::Window(since.after(message.relax(settings.relax)))
     }
 
