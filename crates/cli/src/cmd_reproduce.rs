@@ -650,54 +650,61 @@ mod tests {
 
     #[test]
     fn every_experiment_can_be_read_and_assembled_and_has_a_quick_case() {
-        for experiment in EXPERIMENTS {
-            let expected = experiment.expected().unwrap();
-            assert!(
-                expected.cases.iter().any(|case| case.quick),
-                "{}",
-                experiment.name
-            );
-            let mut seen: Vec<(bool, Verdict)> = Vec::new();
-            for case in &expected.cases {
-                // Whether it fits together shows with few messages as with many.
-                let sets = expected.settings(case, true);
-                let loaded = scenario::load_text(&experiment.name, &experiment.scenario, &sets);
-                let checked = loaded.and_then(scenario::Scenario::assemble);
-                if let Err(errors) = checked {
-                    panic!(
-                        "{}, {}: {}",
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let mut own = EXPERIMENTS.iter().skip(thread).step_by(threads);
+                scope.spawn(move || own.by_ref().for_each(fits_together));
+            }
+        });
+    }
+
+    fn fits_together(experiment: &Experiment) {
+        let expected = experiment.expected().unwrap();
+        assert!(
+            expected.cases.iter().any(|case| case.quick),
+            "{}",
+            experiment.name
+        );
+        let mut seen: Vec<(bool, Verdict)> = Vec::new();
+        for case in &expected.cases {
+            // Whether it fits together shows with few messages as with many.
+            let sets = expected.settings(case, true);
+            let loaded = scenario::load_text(&experiment.name, &experiment.scenario, &sets);
+            let checked = loaded.and_then(scenario::Scenario::assemble);
+            if let Err(errors) = checked {
+                panic!(
+                    "{}, {}: {}",
+                    experiment.name,
+                    case.name,
+                    errors.render(false)
+                );
+            }
+            for row in &case.rows {
+                let verdict = Verdict {
+                    experiment: String::new(),
+                    case: case.name.clone(),
+                    spec: row.clone(),
+                    values: vec![0.0.into()],
+                    each: Vec::new(),
+                };
+                assert_eq!(
+                    row.expected.is_some(),
+                    verdict.slack().is_some(),
+                    "{}",
+                    case.name
+                );
+                let found = seen.iter().find(|(_, other)| row.compares_with(other));
+                let ratio = seen.iter().find(|(_, other)| row.exceeds(other));
+                for (named, found) in [(&row.against, found), (&row.than, ratio)] {
+                    assert!(
+                        named.is_none() || found.is_some_and(|(quick, _)| *quick || !case.quick),
+                        "{}: {} has nothing to be compared with",
                         experiment.name,
-                        case.name,
-                        errors.render(false)
-                    );
-                }
-                for row in &case.rows {
-                    let verdict = Verdict {
-                        experiment: String::new(),
-                        case: case.name.clone(),
-                        spec: row.clone(),
-                        values: vec![0.0.into()],
-                        each: Vec::new(),
-                    };
-                    assert_eq!(
-                        row.expected.is_some(),
-                        verdict.slack().is_some(),
-                        "{}",
                         case.name
                     );
-                    let found = seen.iter().find(|(_, other)| row.compares_with(other));
-                    let ratio = seen.iter().find(|(_, other)| row.exceeds(other));
-                    for (named, found) in [(&row.against, found), (&row.than, ratio)] {
-                        assert!(
-                            named.is_none()
-                                || found.is_some_and(|(quick, _)| *quick || !case.quick),
-                            "{}: {} has nothing to be compared with",
-                            experiment.name,
-                            case.name
-                        );
-                    }
-                    seen.push((case.quick, verdict));
                 }
+                seen.push((case.quick, verdict));
             }
         }
     }
