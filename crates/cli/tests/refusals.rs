@@ -142,7 +142,7 @@ fn seeds_are_named_by_their_options_and_no_setting_of_a_comparison() {
 fn a_planned_comparison_says_which_runs_have_no_room() {
     let folder = Folder::new("no-room");
     folder.write("small.toml", SMALL);
-    let set = "workload.senders=[4,2000]";
+    let set = "workload.senders=[4,25000]";
     let plan = [
         "compare",
         "small.toml",
@@ -150,7 +150,7 @@ fn a_planned_comparison_says_which_runs_have_no_room() {
         set,
         "--dry-run",
         "--memory-limit",
-        "60MB",
+        "24MB",
     ];
     let output = tidegate(&folder.0, &plan);
     let (said, why) = (text(&output.stdout), text(&output.stderr));
@@ -161,7 +161,7 @@ fn a_planned_comparison_says_which_runs_have_no_room() {
         "{said}"
     );
     assert!(
-        why.contains("2,000 messages") && why.contains("senders"),
+        why.contains("25,000 messages") && why.contains("senders"),
         "{why}"
     );
     let output = tidegate(&folder.0, &[&plan[..], &["--json"]].concat());
@@ -171,7 +171,7 @@ fn a_planned_comparison_says_which_runs_have_no_room() {
         document["would_run"][1]["refused"]
             .as_str()
             .unwrap()
-            .contains("2,000 messages")
+            .contains("25,000 messages")
     );
 }
 
