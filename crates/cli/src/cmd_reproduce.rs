@@ -653,8 +653,8 @@ mod tests {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                let mut own = EXPERIMENTS.iter().skip(thread).step_by(threads);
-                scope.spawn(move || own.by_ref().for_each(fits_together));
+                let own = EXPERIMENTS.iter().skip(thread).step_by(threads);
+                scope.spawn(move || own.for_each(fits_together));
             }
         });
     }
