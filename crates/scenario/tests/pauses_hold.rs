@@ -569,3 +569,27 @@ fn what_a_pause_took_from_an_early_stop_is_asked_for_within_round_trips() {
         );
     }
 }
+
+/// A pause of a moment makes a timer wait for that moment longer, and not for as long as a dead receiver is given.
+#[test]
+fn a_short_pause_before_a_lost_stop_costs_no_more_than_the_pause() {
+    let end = |control: &str| {
+        let text = format!(
+            "[topology]\nkind = \"star\"\nhosts = 6\n[[workload]]\nkind = \"permutation\"\nsize = \"2MB\"\n\
+             [transport]\nkind = \"expresspass\"\n[switch]\nflow_control = \"{control}\"\n[[faults]]\nkind = \"loss\"\n\
+             link = \"h1 <-> tor0\"\nclass = \"scheduled\"\nchance = 0.3\nfrom = \"60us\"\nuntil = \"160us\"\n"
+        );
+        let record = load_text("short.toml", &text, &[])
+            .and_then(Scenario::assemble)
+            .and_then(|run| run.run(1, "", &mut Alone))
+            .unwrap_or_else(|e| panic!("{e}"));
+        let ends: Option<Vec<Time>> = record.flows.iter().map(|flow| flow.end).collect();
+        ends.and_then(|ends| ends.into_iter().max())
+            .expect("messages that end")
+    };
+    let (idle, paused) = (end("none"), end("cbfc"));
+    assert!(
+        paused < idle.after(Span::ms(1)),
+        "{paused} under cbfc, and {idle} without pauses"
+    );
+}

@@ -153,9 +153,6 @@ impl Sender {
         } else {
             self.wanted(host)
         };
-        let settings = &host.settings;
-        let doublings = tries.min(settings.retry_doublings);
-        let retry = settings.request_retry.times(1 << doublings);
         let nth = next_request(self.requests);
         let first = match self.phase {
             Phase::Asking { first, .. } if tries > 0 => earliest(first, nth),
@@ -163,7 +160,7 @@ impl Sender {
         };
         let asking = Phase::Asking {
             asked_at: now,
-            retry_at: now + retry,
+            retry_at: now,
             tries,
             position,
             first,
@@ -173,7 +170,7 @@ impl Sender {
         self.enter(host, asking);
         self.put_request(host, position);
         if let Phase::Asking { retry_at, .. } = &mut self.phase {
-            *retry_at = now + retry.max(crowd_patience(host));
+            *retry_at = now + request_wait(host, tries);
         }
     }
 
@@ -200,6 +197,14 @@ impl Sender {
         host.nic
             .push(request.packet(self.peer, self.conn, encap.frame_min));
     }
+}
+
+/// How long the answer to a request may take that was repeated `tries` times.
+pub(super) fn request_wait(host: &Host, tries: u8) -> Span {
+    let settings = &host.settings;
+    let doublings = tries.min(settings.retry_doublings);
+    let retry = settings.request_retry.times(1 << doublings);
+    retry.max(crowd_patience(host))
 }
 
 /// How many connections of a host want credits, as a request says it: an exponent of two.

@@ -5,6 +5,7 @@
 //! early stop. What leaves before the first credit is another module's (`early`), and what a message is cut into too
 //! (`outgoing`). [xpass s3, and xpass.cc of its artefact]
 
+use super::asking::request_wait;
 use super::early::{Early, FirstRtt};
 use super::header::{Credit, Data, Stop, StopReason};
 use super::outgoing::{NoFrame, Outgoing};
@@ -398,8 +399,7 @@ impl Sender {
                 self.stop(cx.now, host, StopReason::AllSent);
             }
             Phase::Asking { .. } | Phase::Stopping { .. } => {
-                // Late credits may stand in every credit queue of the path.
-                let until = cx.now + self.wait(host, host.settings.rest) + host.settings.drain;
+                let until = cx.now + self.rest_wait(host);
                 self.enter(host, Phase::Resting { until });
             }
             // The receiver has got everything while it was still giving credits.
@@ -461,14 +461,13 @@ impl Sender {
 
     /// A later moment for the timer of its phase, where a pause explains the silence.
     pub(super) fn excuse(&mut self, cx: &Cx<'_>, host: &Host) -> Option<Time> {
-        let again = self.stop_again_at(cx.now, host, 0).since(cx.now);
+        let settings = &host.settings;
         let wait = match self.phase {
-            // An early STOP counts on credits under way, and a pause wastes those that it meets: no data and no
-            // answer of the receiver is waited for, so the rest is asked for as soon as where nothing pauses.
-            Phase::Stopping { .. } if self.has_work() => again,
-            _ => again
-                .max(host.settings.quiet)
-                .max(host.settings.request_retry),
+            Phase::Idle => return None,
+            Phase::Asking { heard: true, .. } | Phase::Credited { .. } => settings.quiet,
+            Phase::Asking { tries, .. } => request_wait(host, tries),
+            Phase::Stopping { tries, .. } => self.stop_again_at(cx.now, host, tries).since(cx.now),
+            Phase::Resting { .. } => self.rest_wait(host),
         };
         let row = &mut self.excused;
         let later = cx.gates.excuse(cx.now, self.conn, PRIORITY, wait, row)?;
@@ -566,6 +565,11 @@ impl Sender {
         // It leaves behind what its own host has released, and may be that late.
         let own = host.nic.clears_in(host.settings.encap.wire_max());
         now + wait.max(host.settings.overdue + own)
+    }
+
+    /// Late credits may stand in every credit queue of the path.
+    fn rest_wait(&self, host: &Host) -> Span {
+        self.wait(host, host.settings.rest) + host.settings.drain
     }
 
     /// So many round trips, or the default where none has been measured.
