@@ -288,7 +288,8 @@ impl Assembled {
         let cut = !outcome.interrupted && outcome.unfinished > 0;
         let mut still = None;
         if cut && !setup.probes.accepted {
-            (outcome.accepted, still) = self.accepted(setup, (&outcome, &ideal), watch)?;
+            let (again, at) = self.accepted(setup, (&outcome, &ideal), watch)?;
+            (outcome.accepted, outcome.forgotten, still) = (again.accepted, again.forgotten, at);
         }
         let mut record = self.record((outcome, still), &ideal, derived, command);
         (record.port_series, record.flow_series) = (port_series, flow_series);

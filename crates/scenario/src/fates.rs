@@ -42,14 +42,14 @@ impl Observer for Look<'_> {
 const PATIENCE: Span = Span::ms(100);
 
 impl Assembled {
-    /// Bytes that were accepted, by connection and receiving host, and the moment after which nothing went on, where that
-    /// is long ago: found by running it again, because counting them costs every packet something, and most runs finish.
+    /// An outcome that knows what receivers accepted, and the moment after which nothing went on, where that is long ago:
+    /// found by running it again, because counting them costs every packet something, and most runs finish.
     pub(crate) fn accepted(
         &self,
         mut setup: Setup<'_>,
         (outcome, ideal): (&Outcome, &[Span]),
         watch: &mut dyn Watch,
-    ) -> Result<(Accepted, Option<Time>), Errors> {
+    ) -> Result<(Outcome, Option<Time>), Errors> {
         let early = Span(setup.until.0 / STILL);
         setup.probes = Probes {
             accepted: true,
@@ -66,9 +66,9 @@ impl Assembled {
         let again = sim::run(&setup, &mut look)
             .map_err(|e| self.scenario.topology.section.problem("kind", e.0))?;
         let still = !again.interrupted
-            && look.accepted == again.accepted.values().sum::<u64>()
+            && look.accepted == again.accepted.values().sum::<u64>() + again.forgotten
             && self.waits_since(outcome, ideal, look.at);
-        Ok((again.accepted, still.then_some(look.at)))
+        Ok((again, still.then_some(look.at)))
     }
 
     /// Whether nothing has begun or ended after `at`, no fault has either, and who waits would have arrived by then in an
@@ -99,7 +99,7 @@ impl Assembled {
         if still.is_none() && cut.is_all(outcome) {
             return String::new();
         }
-        let arrived = outcome.accepted.values().any(|&bytes| bytes > 0);
+        let arrived = outcome.forgotten > 0 || outcome.accepted.values().any(|&bytes| bytes > 0);
         let patience = self.patience();
         match still {
             Some(at) if arrived => format!(

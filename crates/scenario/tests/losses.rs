@@ -172,6 +172,18 @@ fn what_arrived_of_a_message_is_known_whoever_ended_the_run() {
     }
 }
 
+/// A receiver that gives a message up forgets what it had, and the next one begins without it.
+#[test]
+fn what_a_receiver_has_forgotten_has_not_arrived() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 2\n[[workload]]\nkind = \"incast\"\nsenders = 1\nsize = \"4KB\"\n\
+                [transport]\nkind = \"homa\"\n[[faults]]\nkind = \"loss\"\nlink = \"* -> *\"\nchance = 0.8\n[run]\nseed = 3\n";
+    for (until, received) in [("10s", 2540), ("19s", 1460), ("60s", 0)] {
+        let record = run(text, &[&format!("run.until={until}")]);
+        let flow = &record.flows[0];
+        assert_eq!((flow.end, flow.received), (None, received), "{until}");
+    }
+}
+
 #[test]
 fn an_unfinished_message_has_waited_until_the_end_that_was_asked_for() {
     let cut_off = "[topology]\nkind = \"star\"\nhosts = 2\n[[workload]]\nkind = \"permutation\"\n\

@@ -571,7 +571,11 @@ impl<'n, 'a, 'o> Shared<'n, 'a, 'o> {
             for number in 0..self.setup.topology.hosts {
                 if let Kind::Host(host) = kind(number) {
                     let all = host.accepted.iter().flatten();
-                    flows.extend(all.map(|(&conn, &received)| FlowSample { at, conn, received }));
+                    flows.extend(all.map(|(&conn, of)| FlowSample {
+                        at,
+                        conn,
+                        received: of.bytes,
+                    }));
                 }
             }
             FlowSample::add_up(&mut flows);

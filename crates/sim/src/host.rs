@@ -43,6 +43,28 @@ struct Credits {
     asks: u8,
 }
 
+/// Payload of one connection that a host has accepted, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Payload {
+    /// All of it.
+    pub(crate) bytes: u64,
+    /// What came since a message arrived.
+    since: u64,
+    /// What came of messages that had not arrived when their receiver was forgotten: a new one begins without it.
+    forgotten: u64,
+}
+
+impl Payload {
+    fn accept(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.since += bytes;
+    }
+
+    fn forget(&mut self) {
+        self.forgotten += std::mem::take(&mut self.since);
+    }
+}
+
 /// One host. What each step needs comes first.
 #[repr(C)]
 pub(crate) struct Host {
@@ -53,8 +75,8 @@ pub(crate) struct Host {
     gates: Gates,
     rng: Rng,
     pub(crate) id: u32,
-    /// Accepted bytes by connection, where flows are probed.
-    pub(crate) accepted: Option<BTreeMap<u32, u64>>,
+    /// Accepted payload by connection, where flows are probed.
+    pub(crate) accepted: Option<BTreeMap<u32, Payload>>,
     /// What it may send, where the next switch counts that.
     credits: Option<Box<Credits>>,
     /// What its gates did and when, where somebody wants to know.
@@ -351,10 +373,16 @@ impl Host {
         self.call(now, book, log, |endpoint, cx| endpoint.on_gates(cx));
     }
 
-    /// Bytes accepted so far, by connection and this host; none where nobody counts them.
+    /// Bytes accepted and not forgotten, by connection and this host; none where nobody counts them.
     pub(crate) fn accepted(&self) -> impl Iterator<Item = ((u32, u32), u64)> {
         let all = self.accepted.iter().flatten();
-        all.map(|(&conn, &bytes)| ((conn, self.id), bytes))
+        all.map(|(&conn, of)| ((conn, self.id), of.bytes - of.forgotten))
+    }
+
+    /// Bytes that it has accepted and forgotten.
+    pub(crate) fn forgotten(&self) -> u64 {
+        let all = self.accepted.iter().flatten();
+        all.map(|(_, of)| of.forgotten).sum()
     }
 
     /// What its transport has counted so far.
@@ -578,6 +606,9 @@ impl Host {
                     ordinal,
                     length,
                 } => {
+                    if let Some(accepted) = &mut self.accepted {
+                        accepted.entry(conn.0).or_default().since = 0;
+                    }
                     let Some(number) = book.received_by(self.id, conn.0, ordinal) else {
                         log.unsent += 1;
                         continue;
@@ -600,7 +631,7 @@ impl Host {
                 Event::AskedAgain { conn } => book.set_asked_again(conn.0, now),
                 Event::Data { conn, length, .. } => {
                     if let Some(accepted) = &mut self.accepted {
-                        *accepted.entry(conn.0).or_default() += u64::from(length);
+                        accepted.entry(conn.0).or_default().accept(length.into());
                     }
                 }
                 Event::Sent { conn, ordinal } => {
@@ -618,7 +649,11 @@ impl Host {
                 }
                 Event::Refused { conn } => log.refused.push((self.id, conn, now)),
                 // Connections of the book live as long as the run.
-                Event::Forgotten { conn } => self.gates.forget(conn),
+                Event::Forgotten { conn } => {
+                    self.gates.forget(conn);
+                    let accepted = self.accepted.as_mut().and_then(|all| all.get_mut(&conn.0));
+                    accepted.into_iter().for_each(Payload::forget);
+                }
             }
         }
         self.events = events;

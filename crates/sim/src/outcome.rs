@@ -151,6 +151,7 @@ pub(crate) fn close(
         counts: sums.counts,
         memory: sums.memory,
         accepted: sums.accepted,
+        forgotten: sums.forgotten,
         edges,
     }
 }
@@ -204,6 +205,7 @@ struct Sums {
     counts: BTreeMap<&'static str, u64>,
     memory: Vec<(NodeId, Peak)>,
     accepted: Accepted,
+    forgotten: u64,
     digest: u64,
 }
 
@@ -225,6 +227,7 @@ impl Sums {
             counts: BTreeMap::new(),
             memory: Vec::new(),
             accepted: BTreeMap::new(),
+            forgotten: 0,
             digest: 0,
         }
     }
@@ -279,6 +282,7 @@ impl Sums {
             self.ledgers[class].received += host.received()[class];
         }
         self.accepted.extend(host.accepted());
+        self.forgotten += host.forgotten();
     }
 
     /// Takes in what a switch and its flow control have counted; returns what waits there.

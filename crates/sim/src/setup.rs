@@ -421,8 +421,10 @@ pub struct Outcome {
     pub counts: BTreeMap<&'static str, u64>,
     /// The most that the memory of each switch held, by node, where somebody asked.
     pub memory: Vec<(NodeId, Peak)>,
-    /// Bytes accepted, by connection and receiving host, where somebody counted them.
+    /// Bytes accepted, by connection and receiving host, where somebody counted them; without those forgotten.
     pub accepted: BTreeMap<(u32, u32), u64>,
+    /// Bytes that receivers had accepted of messages that they gave up and forgot.
+    pub forgotten: u64,
     /// The same before each of [`Probes::received`].
     pub edges: Option<[BTreeMap<(u32, u32), u64>; 2]>,
 }
