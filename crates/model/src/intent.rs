@@ -193,31 +193,72 @@ impl PortSpec {
         if self.shares.contains(&Share::Bytes(0)) || self.shares.contains(&Share::Packets(0)) {
             return Err("a group with a share of 0 is never served".to_owned());
         }
+        let groups = self.queues.iter().map(|queue| usize::from(queue.group));
+        if groups.max() < self.shares.len().checked_sub(1) {
+            return Err("more groups have a share than queues are in".to_owned());
+        }
+        self.check_takes()
+    }
+
+    /// That each packet has a queue, and each queue packets.
+    fn check_takes(&self) -> Result<(), String> {
+        let mut joined = vec![0_u8; self.queues.len()];
         // A lane that no queue takes has no transport.
         let taken = self.queues.iter().map(|queue| queue.takes.lanes);
         let taken = taken.fold(1, |all, lanes| all | lanes);
         for lane in (0..LANES).filter(|lane| taken >> lane & 1 == 1) {
             for class in Class::ALL.into_iter().filter(|&class| class != Class::Link) {
                 for priority in 0..8 {
+                    let kind =
+                        || format!("class {}, lane {lane}, priority {priority}", class.name());
                     let takes = |trimmed| self.queue_of(lane, class, priority, trimmed);
-                    let over = takes(false).map(|place| self.queues[place].over);
-                    let lost = match over {
-                        None => "",
-                        Some(Over::Trim { .. }) if takes(true).is_none() => "trimmed ",
-                        Some(Over::Trim { .. }) if takes(true) == takes(false) => {
+                    let (whole, cut) = (takes(false), takes(true));
+                    for place in [whole, cut].into_iter().flatten() {
+                        joined[place] |= 1 << class as u8;
+                    }
+                    let Some(place) = whole else {
+                        return Err(format!("no queue takes packets of {}", kind()));
+                    };
+                    if !matches!(self.queues[place].over, Over::Trim { .. }) {
+                        continue;
+                    }
+                    match cut {
+                        None => {
+                            return Err(format!("no queue takes trimmed packets of {}", kind()));
+                        }
+                        Some(own) if own == place => {
                             return Err(format!(
-                                "a queue trims packets of class {}, lane {lane}, priority {priority} and would take what is \
-                                 left of them itself: trimmed ones join another queue",
-                                class.name()
+                                "a queue trims packets of {} and would take what is left of them itself: trimmed ones join \
+                                 another queue",
+                                kind()
                             ));
                         }
-                        Some(_) => continue,
-                    };
-                    return Err(format!(
-                        "no queue takes {lost}packets of class {}, lane {lane}, priority {priority}",
-                        class.name()
-                    ));
+                        Some(heads) if self.queues[heads].over != Over::Drop => {
+                            return Err(format!(
+                                "what is left of packets of {} joins queue {heads}, which is to trim or to push out: it \
+                                 can only drop",
+                                kind()
+                            ));
+                        }
+                        Some(_) => {}
+                    }
                 }
+            }
+        }
+        for (place, (queue, classes)) in self.queues.iter().zip(joined).enumerate() {
+            if classes == 0 {
+                return Err(format!(
+                    "queue {place} takes nothing: earlier ones take all of it"
+                ));
+            }
+            let by_class = queue.drop.filter(|drop| drop.by == DropBy::Class);
+            if let Some(drop) = by_class
+                && classes >> drop.victim as u8 & 1 == 0
+            {
+                return Err(format!(
+                    "queue {place} drops packets of class {} first, and they join another",
+                    drop.victim.name()
+                ));
             }
         }
         Ok(())
@@ -301,8 +342,17 @@ impl QueueSpec {
         if self.shape.is_some() && (self.mark.is_some() || self.drop.is_some()) {
             return Err("credits are neither marked nor dropped by class");
         }
-        if self.limit == Limit::Packets(0) {
+        if self.shape.is_some_and(|shape| shape.share == 0) {
+            return Err("credits without a share of the line never leave");
+        }
+        if matches!(self.limit, Limit::Packets(0) | Limit::Bytes(Bytes(0))) {
             return Err("a queue without room for a packet takes none");
+        }
+        let late = |mark: MarkSpec| mark.at == MarkAt::Dequeue && mark.drop_others;
+        if self.mark.is_some_and(late) {
+            return Err(
+                "who measures the queue when a packet leaves cannot drop it in place of a mark",
+            );
         }
         let of_marks = |mark: MarkSpec| mark.min <= mark.max && (0.0..=1.0).contains(&mark.chance);
         if !self.mark.is_none_or(of_marks) {
@@ -522,6 +572,11 @@ impl SwitchSpec {
     /// The port or the switch would do something else than it says.
     pub fn check(&self, port: &PortSpec) -> Result<(), String> {
         port.check()?;
+        if let Memory::Shared { size, alpha } = self.memory
+            && !(size > Bytes(0) && alpha > 0.0 && alpha.is_finite())
+        {
+            return Err("a shared memory has bytes, and its alpha is a number above 0".to_owned());
+        }
         let pushes = |queue: &QueueSpec| queue.over == Over::PushOut && queue.is_data();
         let shares = matches!(self.memory, Memory::Shared { .. });
         if shares && port.queues.iter().any(pushes) {

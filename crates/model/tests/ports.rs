@@ -1,7 +1,9 @@
 //! What a port may ask for.
 
+use model::Class;
 use model::intent::{
-    Limit, MarkAt, MarkSpec, Memory, Order, Over, PortSpec, QueueSpec, Share, SwitchSpec,
+    CreditCount, CreditSpec, DropBy, DropMeasure, DropSpec, Limit, MarkAt, MarkSpec, Memory, Order,
+    Over, PortSpec, QueueSpec, Share, SwitchSpec,
 };
 use units::Bytes;
 
@@ -85,6 +87,132 @@ fn what_contradicts_itself_is_told() {
     told(port(|_| {}, &[Share::Bytes(0)]), "never served");
     let mixed = [Share::Bytes(1), Share::Packets(1)];
     told(port(|_| {}, &mixed), "by bytes or by packets");
+}
+
+/// What queues ask of each other.
+#[test]
+fn queues_that_contradict_each_other_are_told() {
+    let data = QueueSpec::DATA;
+    let heads = |over, order| QueueSpec {
+        takes: model::intent::Takes {
+            trimmed: Some(true),
+            ..data.takes
+        },
+        limit: Limit::Packets(1),
+        over,
+        order,
+        ..data
+    };
+    let cuts = QueueSpec {
+        over: trim(64),
+        ..data
+    };
+    let drops = |victim, by| QueueSpec {
+        drop: Some(DropSpec {
+            victim,
+            threshold: Bytes(6_000),
+            measure: DropMeasure::Queue,
+            by,
+        }),
+        ..data
+    };
+    let credit = QueueSpec::credit(CreditSpec {
+        queue_limit: 16,
+        bucket: 2,
+        count: CreditCount::Credits,
+        size_mean: 84,
+        frame_max: 1538,
+        share: CreditSpec::WHOLE,
+    });
+    let never = QueueSpec {
+        shape: credit.shape.map(|shape| CreditSpec { share: 0, ..shape }),
+        ..credit
+    };
+    let late = QueueSpec {
+        mark: Some(MarkSpec {
+            at: MarkAt::Dequeue,
+            drop_others: true,
+            ..marks(1_000, 0.5)
+        }),
+        ..data
+    };
+    let small = QueueSpec {
+        limit: Limit::Bytes(Bytes(0)),
+        ..data
+    };
+    let background = QueueSpec::background(Class::Unscheduled);
+    let plain = heads(Over::Drop, Order::Fifo);
+    for (queues, shares, why) in [
+        (vec![plain, cuts], 0, ""),
+        (
+            vec![heads(Over::PushOut, Order::Rank), cuts],
+            0,
+            "can only drop",
+        ),
+        (vec![heads(trim(64), Order::Fifo), cuts], 0, "can only drop"),
+        (
+            vec![plain, heads(trim(64), Order::Fifo), cuts],
+            0,
+            "queue 1 takes nothing",
+        ),
+        (vec![background, data], 0, ""),
+        (vec![data, background], 0, "queue 1 takes nothing"),
+        (vec![credit, data], 1, ""),
+        (vec![never, data], 1, "never leave"),
+        (vec![credit, data], 2, "more groups"),
+        (
+            vec![credit, drops(Class::Unscheduled, DropBy::Class)],
+            0,
+            "",
+        ),
+        (
+            vec![credit, drops(Class::Credit, DropBy::Class)],
+            0,
+            "join another",
+        ),
+        (vec![credit, drops(Class::Credit, DropBy::Ecn)], 0, ""),
+        (
+            vec![background, drops(Class::Unscheduled, DropBy::Class)],
+            0,
+            "join another",
+        ),
+        (vec![drops(Class::Link, DropBy::Class)], 0, "join another"),
+        (vec![late], 0, "in place of a mark"),
+        (vec![small], 0, "takes none"),
+    ] {
+        let spec = PortSpec {
+            queues,
+            shares: vec![Share::Bytes(100); shares],
+            ..PortSpec::fifo(Bytes(100_000))
+        };
+        let found = spec.check().err().unwrap_or_default();
+        assert!(
+            found.contains(why) && found.is_empty() == why.is_empty(),
+            "{why}: {found}"
+        );
+    }
+}
+
+#[test]
+fn a_shared_memory_has_room_and_a_threshold() {
+    for (size, alpha, fits) in [
+        (1_000, 0.5, true),
+        (0, 1.0, false),
+        (1_000, 0.0, false),
+        (1_000, -1.0, false),
+        (1_000, f64::NAN, false),
+        (1_000, f64::INFINITY, false),
+    ] {
+        let shared = SwitchSpec {
+            memory: Memory::Shared {
+                size: Bytes(size),
+                alpha,
+            },
+            ..SwitchSpec::default()
+        };
+        let found = shared.check(&PortSpec::fifo(Bytes(100_000)));
+        assert_eq!(found.is_ok(), fits, "{size} B, alpha {alpha}: {found:?}");
+    }
 }
 
 #[test]

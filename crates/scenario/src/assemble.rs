@@ -416,6 +416,7 @@ impl Assembled {
         warnings.extend(self.cut_warnings(&outcome, &cut));
         let (counted, warned) = self.counted(&outcome);
         warnings.extend(warned);
+        warnings.extend(self.never_dropped(&outcome));
         warnings.extend(self.pause_warnings(&outcome, &cut));
         warnings.extend(self.unsampled(self.end(&outcome)));
         let control = self.scenario.control.as_ref();

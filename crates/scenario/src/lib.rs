@@ -19,6 +19,7 @@ mod control;
 mod counted;
 mod cut;
 mod diagnostic;
+mod dropping;
 mod facts;
 mod fates;
 pub mod fields;

@@ -11,14 +11,13 @@ pub(crate) mod legacy;
 use crate::beside::Beside;
 use crate::choice::{BalanceOf, Headers};
 use crate::diagnostic::{Diagnostic, Origin, SourceText};
+use crate::dropping::{drop_of, mark_of, spared};
 use crate::resolve::Scenario;
 use crate::section::{Named, Section};
 use crate::settings::{self, Shape, Switch};
 use crate::typed::Settings;
-use crate::value::Room;
 use model::intent::{
-    Balance, CreditSpec, DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec,
-    SwitchSpec,
+    Balance, CreditSpec, DropMeasure, DropSpec, MarkAt, MarkSpec, Memory, PortSpec, SwitchSpec,
 };
 use model::{Encap, Rng, stream};
 use sim::{Fault, FaultKind};
@@ -388,6 +387,9 @@ pub(crate) fn port(
         Some(_) | None => port,
     };
     let port = controlled::controlled(scenario, rate, port)?;
+    if let Some(error) = spared(scenario, &port) {
+        return Err(vec![error]);
+    }
     match unfit_for_hosts(scenario, &port) {
         Some(error) => Err(vec![error]),
         None => Ok(port),
@@ -487,94 +489,6 @@ fn credit_of(
     credit.bucket = said.bucket.unwrap_or(credit.bucket);
     credit.count = said.count.unwrap_or(credit.count);
     Ok(Some(credit))
-}
-
-fn mark_of(
-    scenario: &Scenario,
-    rate: Rate,
-    asked: Option<MarkSpec>,
-) -> Result<Option<MarkSpec>, Diagnostic> {
-    let (said, section) = (&scenario.mark, &scenario.mark.section);
-    let at = |room: Option<Room>| room.map(|room| room.at(rate));
-    let (min, max) = (at(said.min), at(said.max));
-    if asked.is_none() && min.is_none() && max.is_none() {
-        let others = [
-            ("at", said.at.is_some()),
-            ("drop_others", said.drop_others.is_some()),
-            ("chance", said.chance.is_some()),
-        ];
-        return match others.into_iter().find(|&(_, is_said)| is_said) {
-            None => Ok(None),
-            Some((key, _)) => Err(section
-                .problem(
-                    key,
-                    format!("{} asks for no marking", scenario.protocol.name()),
-                )
-                .help("add min = \"...\", the queue from which on packets are marked")),
-        };
-    }
-    let mut mark = asked.unwrap_or(MarkSpec {
-        min: Bytes(0),
-        max: Bytes(0),
-        chance: 1.0,
-        at: MarkAt::Enqueue,
-        drop_others: false,
-    });
-    if min.is_some() || max.is_some() {
-        mark.min = min.or(max).expect("one is set");
-        mark.max = max.or(min).expect("one is set");
-    }
-    if mark.min > mark.max {
-        return Err(section
-            .problem(
-                "max",
-                format!("max = {} lies below min = {}", mark.max, mark.min),
-            )
-            .help("raise max, or leave it out for a step at min"));
-    }
-    mark.chance = said.chance.unwrap_or(mark.chance);
-    mark.at = said.at.unwrap_or(mark.at);
-    mark.drop_others = said.drop_others.unwrap_or(mark.drop_others);
-    Ok(Some(mark))
-}
-
-fn drop_of(
-    scenario: &Scenario,
-    rate: Rate,
-    asked: Option<DropSpec>,
-) -> Result<Option<DropSpec>, Diagnostic> {
-    let (said, section) = (&scenario.drop, &scenario.drop.section);
-    if asked.is_none() && !section.any_given() {
-        return Ok(None);
-    }
-    let missing = |key: &str| {
-        section
-            .problem(key, format!("switch.drop.{key} is missing"))
-            .label(format!(
-                "{} asks for no selective dropping",
-                scenario.protocol.name()
-            ))
-            .help("give both victim and threshold")
-    };
-    let victim = match said.victim {
-        Some(class) => class,
-        None => asked.map(|d| d.victim).ok_or_else(|| missing("victim"))?,
-    };
-    let threshold = match said.threshold {
-        Some(room) => room.at(rate),
-        None => asked
-            .map(|d| d.threshold)
-            .ok_or_else(|| missing("threshold"))?,
-    };
-    let asked = asked.map_or((DropMeasure::Queue, DropBy::Class), |d| (d.measure, d.by));
-    let measure = said.measure.unwrap_or(asked.0);
-    let by = said.by.unwrap_or(asked.1);
-    Ok(Some(DropSpec {
-        victim,
-        threshold,
-        measure,
-        by,
-    }))
 }
 
 /// What every switch does, beside its ports.

@@ -1,7 +1,7 @@
 //! What a scenario is refused with: the place, and what to write instead.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-use scenario::{Files, Scenario};
+use scenario::{Alone, Files, Scenario};
 use std::sync::Arc;
 
 /// What is said of a scenario that cannot run, with these settings on top.
@@ -456,4 +456,62 @@ fn what_a_switch_does_not_do_for_a_transport_is_said() {
     ] {
         assert!(!warned(sets).contains(unread), "{sets:?}");
     }
+}
+
+#[test]
+fn a_class_that_never_meets_the_rule_that_drops_it_is_refused() {
+    let with = |kind: &str, sets: &[&str]| {
+        let mut all = vec![format!("transport.kind={kind}")];
+        all.extend(sets.iter().map(|&set| set.to_owned()));
+        let found = scenario::load_text("t.toml", INCAST, &all).and_then(Scenario::assemble);
+        found.map_err(|errors| errors.render(false))
+    };
+    for (kind, sets, why) in [
+        (
+            "expresspass+aeolus",
+            &["switch.drop.victim=credit"][..],
+            "class credit wait apart",
+        ),
+        (
+            "dctcp",
+            &["switch.drop.victim=link", "switch.drop.threshold=4KB"],
+            "class link wait apart",
+        ),
+        (
+            "expresspass+gaps",
+            &[
+                "switch.drop.victim=unscheduled",
+                "switch.drop.threshold=6KB",
+            ],
+            "class unscheduled wait apart",
+        ),
+        (
+            "dctcp",
+            &["switch.mark.at=dequeue", "switch.mark.drop_others=true"],
+            "cannot drop it in place of a mark",
+        ),
+        (
+            "expresspass+aeolus",
+            &["switch.drop.by=ecn"],
+            "apart by ecn, and hosts of expresspass+aeolus are set for class",
+        ),
+        (
+            "homa+aeolus",
+            &["switch.selective_drop=red-ecn", "switch.drop.by=class"],
+            "apart by class, and hosts of homa+aeolus are set for ecn",
+        ),
+    ] {
+        let said = with(kind, sets).err().unwrap_or_default();
+        assert!(said.contains(why), "{kind} {sets:?}: {said}");
+    }
+    let said = |kind: &str, victim: &str| {
+        let victim = format!("switch.drop.victim={victim}");
+        let run = with(kind, &[&victim, "switch.drop.threshold=4KB"]).unwrap();
+        let record = run.run(1, "", &mut Alone).unwrap();
+        let nobody = |warning: &String| warning.contains("nobody has sent");
+        record.warnings.iter().any(nobody)
+    };
+    assert!(said("dctcp", "unscheduled") && !said("dctcp", "plain"));
+    assert!(said("expresspass", "plain") && !said("expresspass+aeolus", "unscheduled"));
+    assert!(with("expresspass+aeolus", &["switch.selective_drop=red-ecn"]).is_ok());
 }

@@ -163,7 +163,7 @@ fn fast() -> Vec<(&'static str, PortSpec)> {
         max: Bytes(max),
         chance: 1.0,
         at,
-        drop_others: true,
+        drop_others: at == MarkAt::Enqueue,
     };
     let drop = |by, measure| DropSpec {
         victim: Class::Unscheduled,
