@@ -7,7 +7,7 @@ use crate::schema::parameter;
 use crate::why::Eye;
 use model::StuckFlow;
 use results::{StuckRow, human};
-use sim::{Completion, FlowSample, Observer, Outcome, PortSample, Probes, Setup};
+use sim::{Completion, FaultKind, FlowSample, Observer, Outcome, PortSample, Probes, Setup};
 use std::collections::{BTreeMap, BTreeSet};
 use topology::LinkId;
 use units::{Span, Time};
@@ -101,7 +101,11 @@ impl Assembled {
         }
         let arrived = outcome.forgotten > 0 || outcome.accepted.values().any(|&bytes| bytes > 0);
         let patience = self.patience();
+        let longer = until.times(10);
         match still {
+            Some(_) if self.mostly_lost() => format!(
+                "; faults lose most frames for good, and those that pass need time, like --set run.until={longer}"
+            ),
             Some(at) if arrived => format!(
                 "; nothing has arrived since {}, so that more time would hardly help{patience}",
                 Span(at.0)
@@ -109,11 +113,21 @@ impl Assembled {
             Some(_) => {
                 format!("; nothing has ever arrived, so that more time would hardly help{patience}")
             }
-            None => format!(
-                "; give them more time, like --set run.until={}",
-                until.times(10)
-            ),
+            None => format!("; give them more time, like --set run.until={longer}"),
         }
+    }
+
+    /// Whether a fault that never ends loses every second frame or more of a link, and not all: what passes comes after any
+    /// silence. [ours]
+    fn mostly_lost(&self) -> bool {
+        self.faults.iter().any(|fault| match fault.kind {
+            FaultKind::Loss { ppb, .. } | FaultKind::Corrupt { ppb } => {
+                fault.until == Time::NEVER && (500_000_000..1_000_000_000).contains(&ppb)
+            }
+            FaultKind::Down { .. } | FaultKind::Duplicate { .. } | FaultKind::Reorder { .. } => {
+                false
+            }
+        })
     }
 
     /// That ends of the transport wait for a silent peer as long as the run lasts, where they do: nobody has given up then.

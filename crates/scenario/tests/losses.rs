@@ -382,6 +382,14 @@ fn more_time_is_no_vain_advice_where_it_helps() {
         "{:?}",
         record.warnings
     );
+    // Seven of ten frames are lost, and the message ends after 32.7 s.
+    let lossy = "[topology]\nkind = \"star\"\nhosts = 2\n[workload]\nkind = \"incast\"\nsenders = 1\nsize = \"4KB\"\n\
+                 [transport]\nkind = \"expresspass\"\n[[faults]]\nkind = \"loss\"\nlink = \"* -> *\"\nchance = 0.7\n";
+    let record = run(lossy, &[]);
+    assert_eq!(record.status, Status::Unfinished);
+    let advised = said(&record, "lose most frames") && !said(&record, "hardly help");
+    assert!(advised, "{:?}", record.warnings);
+    assert_eq!(run(lossy, &["run.until=100s"]).status, Status::Complete);
 }
 
 /// Homa without recovery gives nobody up, whatever its `timeout`: none would help.
