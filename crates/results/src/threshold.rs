@@ -150,13 +150,18 @@ impl Threshold {
                     .iter()
                     .find(|(symbol, _)| part.starts_with(symbol))
                     .ok_or_else(|| {
-                        format!("\"{part}\" needs a comparison: write it like \"< {part}\"")
+                        let meant = match part.strip_prefix('=') {
+                            Some(limit) => format!("== {}", limit.trim()),
+                            None => format!("< {part}"),
+                        };
+                        format!("\"{part}\" needs a comparison: write it like \"{meant}\"")
                     })?;
-                let limit = part[symbol.len()..].trim();
-                metric
-                    .dimension()
-                    .parse(limit)
-                    .map(|limit| (operator, limit))
+                let text = part[symbol.len()..].trim();
+                let limit = metric.dimension().parse(text)?;
+                if limit < 0.0 {
+                    return Err(format!("\"{text}\" is below 0, and no figure is"));
+                }
+                Ok((operator, limit))
             })
             .collect();
         let conditions =

@@ -225,6 +225,8 @@ fn a_wrong_threshold_says_what_to_write() {
             "2ms",
             "fct.p99: \"2ms\" needs a comparison: write it like \"< 2ms\"",
         ),
+        ("drops.data", "= 6", "write it like \"== 6\""),
+        ("drops.data", "< -1", "\"-1\" is below 0, and no figure is"),
         ("fct.p99", "< 2", "fct.p99: \"2\" needs a unit"),
         ("goodput", "> 1GBps", "did you mean \"1Gbps\"?"),
         (
