@@ -90,6 +90,7 @@ fn what_contradicts_itself_is_told() {
 }
 
 /// What queues ask of each other.
+#[allow(clippy::too_many_lines, reason = "a table")]
 #[test]
 fn queues_that_contradict_each_other_are_told() {
     let data = QueueSpec::DATA;
