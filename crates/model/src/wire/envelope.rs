@@ -13,8 +13,10 @@
 //!
 //! Where there is a record, it ends the datagram: its bytes, then one with its kind and length.
 //!
-//! Hop limit and ECN bits are in the IP header, and a flow is told by addresses and ports. The DSCP
-//! says class and priority once more, for switches that read no further than IP.
+//! ECN bits are in the IP header, and a flow is told by addresses and ports. The DSCP says class and
+//! priority once more, for switches that read no further than IP. The place of the hop limit is the TTL
+//! of the IP header, but nothing here reads it: [`Below`] has none, and [`Envelope::packet`] begins with
+//! [`TTL_START`](crate::TTL_START) hops.
 
 use super::{DecodeError, HEADER_MAX, Link, Reader, VERSION, Writer};
 use crate::{Class, ConnId, Ecn, HostId, Packet};
