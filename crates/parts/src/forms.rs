@@ -2,7 +2,7 @@
 //!
 //! [`params!`](crate::params) declares a transport's parameters, each with one of these forms; values that have a word
 //! each are declared with [`worded!`](crate::worded). [`Ascending`](crate::ascending) sizes, a threshold
-//! ([`selective`](crate::selective)) and a [`HostDelay`](crate::host_delay) are values with a form that transports share.
+//! ([`selective`](crate::selective)) and a [`HostDelay`](crate::host_delay) are values with a form that transports can share.
 
 use super::keys::unknown;
 use std::fmt;
