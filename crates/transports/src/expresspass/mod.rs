@@ -1,3 +1,6 @@
+//! ExpressPass: receivers send credits, switches drop those that are too many, and each credit lets one frame go.
+//! One endpoint sends and receives for all connections of a host. Variants differ in what leaves in the first round trip
+//! (`early.rs`). [Cho, Jang, Han, SIGCOMM 2017; its simulator `kaist-ina/ns2-xpass`]
 #![doc = include_str!("README.md")]
 #![allow(
     clippy::doc_markdown,

@@ -114,10 +114,10 @@ const TOLD_IN: usize = 3;
 pub(super) fn long_modules_say_what_they_hold(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.within("crates/", ".rs") {
-        let told = |line: &&str| line.starts_with("//!") || line.starts_with("#![doc");
+        let told = |line: &&str| line.starts_with("//!");
         let (length, said) = (text.lines().count(), text.lines().filter(told).count());
         let tests = !path.contains("/src/") || path.contains("/tests");
-        if length >= LINES_TOLD && said < TOLD_IN && !tests && !text.starts_with("#![doc") {
+        if length >= LINES_TOLD && said < TOLD_IN && !tests {
             let message = format!(
                 "{length} lines, and {said} that say what they hold: write at least {TOLD_IN}"
             );
