@@ -67,7 +67,7 @@ pub trait Endpoint: Send {
     }
 
     /// The gates of this host's line have changed: [`Cx::gates`] says what may leave now. The line is
-    /// asked in any case; this is for whoever keeps something by them.
+    /// asked in any case; this is for endpoints that keep something by them.
     fn on_gates(&mut self, cx: &mut Cx<'_>) {
         let _ = cx;
     }

@@ -5,7 +5,7 @@ use units::{Rate, Span};
 
 /// Everything that is known when a run is put together. A transport copies what it wants to keep.
 ///
-/// On a wire `net`, `sizes` and `load` are `None` unless whoever runs the driver says what they know of them; in a
+/// On a wire `net`, `sizes` and `load` are `None` unless the owner of the driver says what they know of them; in a
 /// conversation of the test kit they always are. A transport must cope, by values of its own or by an error that names
 /// the parameter to set.
 #[derive(Clone, Copy)]

@@ -1,5 +1,5 @@
-//! The gates of a host's line: what the next switch does not want now, kept by whoever drives the
-//! endpoint.
+//! The gates of a host's line: what the next switch does not want now. The driver of the endpoint keeps
+//! them.
 //!
 //! A pause of a *flow* holds back the data of one connection: acknowledgements, requests and credits
 //! belong to the flow of the other direction and are small. A pause of a *priority* holds back all of

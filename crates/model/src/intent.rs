@@ -1,6 +1,6 @@
 //! What a port and a switch must do, as plain data: the simulator builds machines from it, and a
 //! generator of switch configuration writes it in a vendor's words. [`PortSpec::check`] tells what
-//! contradicts itself; whoever builds a port asks it.
+//! contradicts itself; code that builds a port asks it.
 
 use crate::{Class, LANES};
 use units::{Bytes, LineTime, Span};

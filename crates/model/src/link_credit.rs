@@ -1,5 +1,5 @@
-//! Credits of one link: how much the node at its far end has room for, as absolute counts that go round. Whoever
-//! sends on the link keeps [`LinkCredits`], whoever takes from it answers with a [`CreditFrame`].
+//! Credits of one link: how much the node at its far end has room for, as absolute counts that go round. The node that
+//! sends on the link keeps [`LinkCredits`]; the node that receives from it answers with a [`CreditFrame`].
 //! [InfiniBand volume 1, s7.9, recalled: FCTBS and FCCL]
 
 use crate::{Class, ConnId, HostId, Packet};
@@ -90,7 +90,7 @@ impl Round {
 pub struct CreditFrame {
     /// Which lane.
     pub lane: u8,
-    /// Blocks that whoever says it has sent on it. [FCTBS]
+    /// Blocks that the end that writes this frame has sent on the lane. [FCTBS]
     pub sent: u16,
     /// Up to which count the other end may send; none where it may send on. [FCCL]
     pub limit: Option<u16>,

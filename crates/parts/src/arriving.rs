@@ -38,7 +38,7 @@ pub enum Verdict {
     Nonsense,
 }
 
-/// What a packet was to whoever receives the messages of a direction one after the other.
+/// What a packet was to the end that receives the messages of a direction one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
     /// Something new, of the message under way.

@@ -1,5 +1,5 @@
-//! The connections of a host that open without a handshake and that carry messages in both directions: whoever sends
-//! first, any packet tells the other end. Roles, packets and decisions are the transport's.
+//! The connections of a host that open without a handshake and that carry messages in both directions: either end may
+//! send first, and any packet tells the other end. Roles, packets and decisions are the transport's.
 //!
 //! [`host`](crate::host) is a whole host, with a handshake, and goes back to what is missing; here packets may come
 //! in any order.

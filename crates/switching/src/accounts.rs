@@ -1,4 +1,5 @@
-//! What the memory of a switch with a flow control holds, by port, priority and queue: for whoever asks for it.
+//! What the memory of a switch with a flow control holds, by port, priority and queue. A
+//! switch keeps it where it is watched, or asked for its peaks: [`Switch::keep_peaks`](crate::Switch::keep_peaks).
 
 use std::collections::BTreeMap;
 

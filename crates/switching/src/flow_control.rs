@@ -58,7 +58,7 @@ pub trait FlowControl: Send {
     /// Whether it may say something of other ports than `port` when something leaves there. While it does not, choices of
     /// `port` are made only when something comes there or is said of it, and not in the order of time across ports. It
     /// begins with something that it says of an arrival at `port`, and ends with something that it says of what leaves
-    /// there. Whoever ever says false does so of some port at the start, sets a deadline for something of which it says
+    /// there. A flow control that ever says false does so of some port at the start, sets a deadline for something of which it says
     /// nothing only when it hears a frame or had one, admits every packet for which there is room, and says of what it hears by a
     /// port nothing but of that port.
     fn speaks(&self, port: u16) -> bool {
@@ -250,14 +250,14 @@ impl Say {
     }
 
     /// What has just arrived is why the neighbour at `port` has to pause `what`, now or later: [`Say::pause`] says so by
-    /// itself. Only for whoever watches.
+    /// itself. Only a [watch](crate::Switch::watch) reads it.
     pub fn blame(&mut self, port: u16, what: GateOf) {
         self.blamed.push((port, what));
         self.any = true;
     }
 
     /// The neighbour at `port` does not want `conn`, and `queue` stays closed until it does; none where it wants it again.
-    /// Only for whoever watches, where a queue holds back several flows and the neighbour pauses one.
+    /// Only a [watch](crate::Switch::watch) reads it, where a queue holds back several flows and the neighbour pauses one.
     pub fn keep(&mut self, port: u16, conn: ConnId, queue: Option<u8>) {
         self.kept.push((port, conn, queue));
         self.any = true;

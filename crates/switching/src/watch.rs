@@ -1,4 +1,5 @@
-//! What a flow control does, for whoever wants to know: gates, what asked for them, and who joined which queue.
+//! What a flow control does: the gates that it opens and closes, what asked for them, and which packets joined which queue.
+//! A switch notes it where it is watched: [`Switch::watch`](crate::Switch::watch).
 
 use crate::accounts::Accounts;
 use crate::discipline::{Gate, GateOf, GateState};

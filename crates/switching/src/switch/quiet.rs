@@ -16,7 +16,7 @@ use model::Packet;
 use units::Time;
 
 impl Switch {
-    /// Every port is quiet of which the flow control does not speak. Whoever speaks of all of them now always will.
+    /// Every port is quiet of which the flow control does not speak. A flow control that speaks of all of them now always will.
     pub(super) fn quieten_all(&mut self) {
         if self.may_be_quiet {
             (0..self.ports.len()).for_each(|index| self.quieten(index));
