@@ -238,6 +238,9 @@ fn bans() -> String {
     own[at..].to_owned()
 }
 
+/// Packages of the workspace's profile that a crate of one's own does not build, beside Arrow's: our tests and tools use them.
+const OUR_TOOLS: [&str; 4] = ["insta", "regex-syntax", "similar", "xtask"];
+
 /// The workspace's profile for those who write code, a line per package.
 fn profile() -> String {
     let workspace: toml::Table = WORKSPACE.parse().expect("our own manifest");
@@ -248,7 +251,7 @@ fn profile() -> String {
     };
     let settings = profile.iter().filter(|(_, value)| !value.is_table());
     // What only tests of the workspace and tables in Parquet need is not built there, and cargo would say so.
-    let is_built = |name: &str| !name.starts_with("arrow") && name != "insta";
+    let is_built = |name: &str| !name.starts_with("arrow") && !OUR_TOOLS.contains(&name);
     let packages = profile["package"].as_table().expect("packages").iter();
     let packages = packages.filter(|(name, _)| is_built(name));
     let own = settings.map(line).collect::<String>();
@@ -422,7 +425,9 @@ mod tests {
             let dev = &manifest["profile"]["dev"];
             let mut ours: toml::Table = WORKSPACE.parse().unwrap();
             let packages = ours["profile"]["dev"]["package"].as_table_mut().unwrap();
-            packages.retain(|name, _| !name.starts_with("arrow") && name != "insta");
+            packages.retain(|name, _| {
+                !name.starts_with("arrow") && !OUR_TOOLS.contains(&name.as_str())
+            });
             assert_eq!(
                 dev, &ours["profile"]["dev"],
                 "builds are those of the workspace"
