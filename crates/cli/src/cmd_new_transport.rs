@@ -250,7 +250,7 @@ fn profile() -> String {
         plain => format!("{plain} = {value}\n"),
     };
     let settings = profile.iter().filter(|(_, value)| !value.is_table());
-    // What only tests of the workspace and tables in Parquet need is not built there, and cargo would say so.
+    // Of what is not built there cargo would say so.
     let is_built = |name: &str| !name.starts_with("arrow") && !OUR_TOOLS.contains(&name);
     let packages = profile["package"].as_table().expect("packages").iter();
     let packages = packages.filter(|(name, _)| is_built(name));
@@ -425,9 +425,7 @@ mod tests {
             let dev = &manifest["profile"]["dev"];
             let mut ours: toml::Table = WORKSPACE.parse().unwrap();
             let packages = ours["profile"]["dev"]["package"].as_table_mut().unwrap();
-            packages.retain(|name, _| {
-                !name.starts_with("arrow") && !OUR_TOOLS.contains(&name.as_str())
-            });
+            packages.retain(|name, _| !name.starts_with("arrow") && !OUR_TOOLS.contains(&name));
             assert_eq!(
                 dev, &ours["profile"]["dev"],
                 "builds are those of the workspace"

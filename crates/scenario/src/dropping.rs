@@ -9,6 +9,7 @@ use model::intent::{DropBy, DropMeasure, DropSpec, MarkAt, MarkSpec, PortSpec, Q
 use sim::{Outcome, PortCounters};
 use units::{Bytes, Rate};
 
+/// The marking of ports at `rate`: what the transport asked for, and what the scenario says on top.
 pub(crate) fn mark_of(
     scenario: &Scenario,
     rate: Rate,
@@ -71,6 +72,7 @@ pub(crate) fn mark_of(
     Ok(Some(mark))
 }
 
+/// The same of what ports drop first.
 pub(crate) fn drop_of(
     scenario: &Scenario,
     rate: Rate,
@@ -124,17 +126,26 @@ pub(crate) fn drop_of(
     }))
 }
 
+/// Whether a queue drops one class first.
+fn by_class(queue: &QueueSpec) -> bool {
+    queue.drop.is_some_and(|drop| drop.by == DropBy::Class)
+}
+
+fn drops_by_class(port: &PortSpec) -> bool {
+    port.queues.iter().any(by_class)
+}
+
 /// Where ports are to drop a class first that never joins the queue which drops.
 pub(crate) fn spared(scenario: &Scenario, port: &PortSpec) -> Option<Diagnostic> {
     let section = &scenario.drop.section;
     let victim = scenario.drop.victim?;
-    let drops = |queue: &QueueSpec| queue.drop.is_some_and(|drop| drop.by == DropBy::Class);
-    let joins = |trimmed| port.queue_of(0, victim, 0, trimmed);
-    let own = [joins(false), joins(true)].into_iter().flatten();
-    let own = own.filter(|_| victim != Class::Link);
-    let hit = own.into_iter().any(|place| drops(&port.queues[place]));
-    let drops = port.queues.iter().any(drops);
-    (drops && !hit).then(|| {
+    let joins = |trimmed| {
+        let place = port.queue_of(0, victim, 0, trimmed);
+        place.is_some_and(|place| by_class(&port.queues[place]))
+    };
+    // Frames of a link's own join no queue.
+    let hit = victim != Class::Link && (joins(false) || joins(true));
+    (drops_by_class(port) && !hit).then(|| {
         let name = victim.name();
         section
             .problem(
@@ -149,18 +160,13 @@ impl Assembled {
     /// Where ports drop a class first that nobody has sent.
     pub(crate) fn never_dropped(&self, outcome: &Outcome) -> Option<String> {
         let victim = self.scenario.drop.victim?;
-        let by_class = |port: &PortSpec| {
-            let drops = port.queues.iter().filter_map(|queue| queue.drop);
-            drops.into_iter().any(|drop| drop.by == DropBy::Class)
-        };
+        let drops = self.ports.iter().any(|port| drops_by_class(port));
         let sent = |port: &PortCounters| port.packets[victim] + port.dropped[victim] > 0;
-        (self.ports.iter().any(|port| by_class(port)) && !outcome.ports.iter().any(sent)).then(
-            || {
-                format!(
-                    "switch.drop.victim = \"{0}\", and nobody has sent a packet of class {0}",
-                    victim.name()
-                )
-            },
-        )
+        (drops && !outcome.ports.iter().any(sent)).then(|| {
+            format!(
+                "switch.drop.victim = \"{0}\", and nobody has sent a packet of class {0}",
+                victim.name()
+            )
+        })
     }
 }
